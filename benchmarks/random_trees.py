@@ -96,11 +96,11 @@ def random_tree(
 
 def trial(
     rule: str, root: Node, capacity: Sequence[int], rng: Random,
-    completions: int = COMPLETIONS, headroom: bool = True, hold: bool = False,
+    completions: int = COMPLETIONS, headroom: bool = True, reserve: bool = False,
 ) -> Trial:  # fmt: skip
     """Fill, end random running tasks, then let a leaf sleep and wake."""
     goals = _static(root, capacity)
-    pool, round_ = Pool(root, [capacity], headroom, hold), ROUNDS[rule]
+    pool, round_ = Pool(root, [capacity], headroom, reserve), ROUNDS[rule]
     fill(pool, round_)
     distances = []
     for done in range(completions + 1):
@@ -154,7 +154,7 @@ def _wake(pool: Pool, rule: str, rng: Random, most: int) -> int | None:
 
 def study(
     trees: int, seed: int, rules: Iterable[str] = ROUNDS, kinds: Iterable[tuple[int, int]] = KINDS,
-    completions: int = COMPLETIONS, headroom: bool = True, hold: bool = False,
+    completions: int = COMPLETIONS, headroom: bool = True, reserve: bool = False,
 ) -> Iterator[Row]:  # fmt: skip
     """A row per kind and rule; every rule sees the same trees and the same random values."""
     rules = list(rules)
@@ -164,7 +164,7 @@ def study(
             for i in range(trees):
                 rng = Random(f"{seed}/{depth}/{resources}/{i}")  # noqa: S311 - no secret
                 root, capacity = random_tree(rng, depth, resources)
-                trials.append(trial(rule, root, capacity, rng, completions, headroom, hold))
+                trials.append(trial(rule, root, capacity, rng, completions, headroom, reserve))
             yield _row(depth, resources, rule, trials)
 
 
@@ -201,7 +201,7 @@ def main(
     ),
     rules: Annotated[str, typer.Option(help="With commas between.")] = ",".join(ROUNDS),
     headroom: Annotated[bool, typer.Option(help="A task waits for room for the largest.")] = True,
-    hold: Annotated[
+    reserve: Annotated[
         bool, typer.Option(help="Keep room for the leaf furthest below its guarantee.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One list of rows, no table.")] = False,
@@ -209,7 +209,7 @@ def main(
     """Random trees under H-DRF and its baselines; minutes."""
     if unknown := [rule for rule in rules.split(",") if rule not in ROUNDS]:
         raise typer.BadParameter(f"{unknown[0]!r}: expected some of {', '.join(ROUNDS)}")
-    rows = list(study(trees, seed, rules.split(","), KINDS, completions, headroom, hold))
+    rows = list(study(trees, seed, rules.split(","), KINDS, completions, headroom, reserve))
     if as_json:
         typer.echo(msgspec.json.encode(rows).decode())
     else:

@@ -154,7 +154,7 @@ def ours(folder: Path, chosen: Chosen) -> dict[str, object]:
         "loomcard.start.grace-ms": 30000,  # the policy decides, not the fallback
         "loomcard.round.deadline-ms": 10000,
         "loomcard.round.hard-deadline-ms": 30000,
-        "loomcard.round.hold-ms": 0,
+        "loomcard.round.batch-delay-ms": 0,
     }
 
 

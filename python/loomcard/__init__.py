@@ -5,6 +5,7 @@ What is exported here is what a policy may use; Loomcard's own policies use noth
 """
 
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ if not TYPE_CHECKING:  # a type checker would believe that every name is here
         if name in NOTEBOOK:  # a policy needs no simulator, nor what that imports
             return getattr(import_module("loomcard.notebook"), name)
         exports = import_module("loomcard.exports")
+        renamed = import_module("loomcard.model.renamed")
+        if name in renamed.EXPORTS:
+            new = renamed.EXPORTS[name]
+            renamed.warn_renamed(f"loomcard.{name}", f"loomcard.{new}")
+            return attrgetter(new)(exports)
         if name != "__all__" and name not in exports.__all__:
             raise AttributeError(f"module 'loomcard' has no attribute {name!r}")
         globals().update({each: getattr(exports, each) for each in exports.__all__})

@@ -4,7 +4,6 @@ from loomcard.api import PLAN_API
 from loomcard.api.entitlement import potential
 from loomcard.api.fill import (
     ALL,
-    RESERVED,
     SHARE,
     ExhaustedShapes,
     MemberIndex,
@@ -17,16 +16,6 @@ from loomcard.api.fill import (
 )
 from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.headroom import EVERYBODY, Amounts, headroom_by_user
-from loomcard.api.hold import (
-    HOLD_AFTER_MS,
-    HOLDS,
-    ByShape,
-    HoldRules,
-    no_room,
-    serve_holds,
-    want_first,
-    want_room,
-)
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.orders import LazyOrder, by_priority
 from loomcard.api.pending_plan import AT_ONCE_MS, RULE_MS
@@ -36,6 +25,16 @@ from loomcard.api.policy import ENDED_KEPT, Policy, saved_rows
 from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
 from loomcard.api.report import shown
+from loomcard.api.reserve import (
+    RESERVATION,
+    RESERVE_AFTER_MS,
+    ByShape,
+    ReservationRules,
+    no_room,
+    serve_reservations,
+    want_first,
+    want_room,
+)
 from loomcard.api.shape_lines import OpenShapes, RoomIndex, ShapeLines
 from loomcard.api.stages.dag_hint import Dag, DagStage, read_dag, write_dag
 from loomcard.api.stages.earlier_runs import Runs, mean_of_runs, remember_run
@@ -73,7 +72,6 @@ from loomcard.model.events import (
     TimerFired,
 )
 from loomcard.model.fit_index import SHAPES_KEPT, FirstFit, FitIndex, Shape
-from loomcard.model.holds import why_never
 from loomcard.model.limits import own_limit
 from loomcard.model.objects import (
     Application,
@@ -81,13 +79,14 @@ from loomcard.model.objects import (
     AskKey,
     Attempt,
     Container,
-    Hold,
     Member,
     Node,
     Partition,
+    Reservation,
 )
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.reservations import why_never
 from loomcard.model.resource import Resource, add_all, fits, room_for, share, subtract_all
 from loomcard.model.topology import Topology
 
@@ -98,12 +97,11 @@ __all__ = [
     "DEFAULT_ASKS",
     "ENDED_KEPT",
     "EVERYBODY",
-    "HOLDS",
-    "HOLD_AFTER_MS",
     "NOTHING",
     "NO_FIT",
     "PLAN_API",
-    "RESERVED",
+    "RESERVATION",
+    "RESERVE_AFTER_MS",
     "RULE_MS",
     "SHAPES_KEPT",
     "SHARE",
@@ -136,8 +134,6 @@ __all__ = [
     "Finished",
     "FirstFit",
     "FitIndex",
-    "Hold",
-    "HoldRules",
     "LazyHeap",
     "LazyOrder",
     "Level",
@@ -158,6 +154,8 @@ __all__ = [
     "Queue",
     "Reason",
     "Refused",
+    "Reservation",
+    "ReservationRules",
     "Resource",
     "RoomIndex",
     "Runs",
@@ -191,7 +189,7 @@ __all__ = [
     "room_for",
     "saved_rows",
     "serve_application",
-    "serve_holds",
+    "serve_reservations",
     "share",
     "shown",
     "subtract_all",

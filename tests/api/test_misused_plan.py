@@ -23,8 +23,8 @@ MISUSES: dict[str, Callable[[Plan, Any], object]] = {
     "report 40 MB": lambda plan, ask: plan.report(ask.application.queue, {"a": "x" * 40_000_000}),
     "headroom of fractions": lambda plan, ask: plan.headroom(ask.application, (0.5, 1)),
     "headroom of one type": lambda plan, ask: plan.headroom(ask.application, (1,)),
-    "hold until a fraction": lambda plan, ask: plan.hold(ask, plan.view.nodes[0], 1_000_000.5),
-    "hold until later": lambda plan, ask: plan.hold(ask, plan.view.nodes[0], 10**30),
+    "hold until a fraction": lambda plan, ask: plan.reserve(ask, plan.view.nodes[0], 1_000_000.5),
+    "hold until later": lambda plan, ask: plan.reserve(ask, plan.view.nodes[0], 10**30),
     "preempt after a fraction": lambda plan, ask: plan.preempt(
         next(iter(ask.application.containers)), 0.5, "no"
     ),

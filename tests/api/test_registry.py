@@ -201,17 +201,19 @@ def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monke
     points = [EntryPoint("other", "later_api:Newest", registry.GROUP)]
     offer(monkeypatch, *points)
     monkeypatch.setattr(registry, "_registered", {})
-    register("registered")(type("Newest", (), {"decide": lambda _, view: view, "plan_api": 2}))
+    register("registered")(
+        type("Newest", (), {"decide": lambda _, view: view, "plan_api": PLAN_API + 1})
+    )
     for name in (f"{tmp_path}/later_api.py:Newest", "other", "registered"):
-        with pytest.raises(PolicyNotFoundError, match=r"needs version 2 .*has version 1") as error:
+        with pytest.raises(PolicyNotFoundError, match=r"needs version 3 .*has version 2") as error:
             find(name)
-        assert "install a Loomcard with version 2" in error.value.hint
+        assert "install a Loomcard with version 3" in error.value.hint
     with pytest.raises(PolicyNotFoundError, match="needs version '1' "):
         find(f"{tmp_path}/text.py:Newest")
     known = {each.name: each for each in names()}
     assert known["other"].origin == "later_api:Newest"
-    assert "needs version 2" in known["other"].summary
-    assert "needs version 2" in known["registered"].summary
+    assert "needs version 3" in known["other"].summary
+    assert "needs version 3" in known["registered"].summary
 
 
 def test_plan_api_is_no_option(tmp_path):
@@ -220,7 +222,7 @@ def test_plan_api_is_no_option(tmp_path):
     (tmp_path / "field.py").write_text(text)
     with pytest.raises(PolicyNotFoundError, match="states plan_api as a field") as error:
         find(f"{tmp_path}/field.py:Newest")
-    assert "write plan_api = 1 without a type" in error.value.hint
+    assert "write plan_api = 2 without a type" in error.value.hint
 
 
 def test_two_packages_may_not_offer_one_name(monkeypatch):

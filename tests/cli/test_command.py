@@ -118,7 +118,7 @@ ANSWERS: dict[str, Any] = {
                         "report": {"delta": 0.25, "why": "[full]"},
                     }
                 ],
-                "holds": [
+                "reservations": [
                     {
                         "application": "application_1_0001",
                         "queue": "root.b",
@@ -189,7 +189,7 @@ def test_status_says_policy_version_and_fallback(
     assert "(d.py, line 8; traceback in the ResourceManager's log and in" in one_line
     assert "Its queue is served first in, first out for 2000 ms, then it is tried" in one_line
     assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
-    assert "on n1:1 held for application_1_0001 in root.b" in shown
+    assert "on n1:1 reserved for application_1_0001 in root.b" in shown
     assert "the journal is not written, 5 rounds are missing: /j: No space left on device" in shown
     assert [line.split() for line in shown.splitlines() if "delta" in line] == [
         ["│", "delta", "│", "0.25", "│"]

@@ -33,20 +33,30 @@ def test_percentages_become_millionths_rounded_down(queues: Queues) -> None:
 
 def test_what_may_be_held_is_stated_where_it_is_not_a_tenth(queues: Queues) -> None:
     """0 % is no hold at all; a file without queues states it for root and root.default alike."""
-    found = queues(HEAD + "hold_share: 10%\nqueues: {a: {hold_share: 0%}, b: {hold_share: 12.5%}}")
-    assert [found[path].get("hold_share_ppm") for path in ("root", "root.a", "root.b")] == [
+    found = queues(
+        HEAD
+        + "reservation_share: 10%\n"
+        + "queues: {a: {reservation_share: 0%}, b: {reservation_share: 12.5%}}"
+    )
+    assert [found[path].get("reservation_share_ppm") for path in ("root", "root.a", "root.b")] == [
         None, 0, 125_000,
     ]  # fmt: skip
-    alone = queues(HEAD + "hold_share: 100%")
-    assert alone["root"]["hold_share_ppm"] == alone["root.default"]["hold_share_ppm"] == 1_000_000
+    alone = queues(HEAD + "reservation_share: 100%")
+    assert (
+        alone["root"]["reservation_share_ppm"]
+        == alone["root.default"]["reservation_share_ppm"]
+        == 1_000_000
+    )
 
 
 def test_how_many_nodes_may_be_held_is_inherited(queues: Queues) -> None:
     """As the parent, unless the queue states a number; a file without queues states it for all."""
-    found = queues(HEAD + "hold_nodes: 3\nqueues: {a: {hold_nodes: 1, queues: {x: {}}}, b: {}}")
-    said = {path: queue.get("hold_nodes", 1) for path, queue in found.items()}
+    found = queues(
+        HEAD + "reservation_nodes: 3\nqueues: {a: {reservation_nodes: 1, queues: {x: {}}}, b: {}}"
+    )
+    said = {path: queue.get("reservation_nodes", 1) for path, queue in found.items()}
     assert said == {"root": 3, "root.a": 1, "root.a.x": 1, "root.b": 3}
-    assert queues(HEAD + "hold_nodes: 2")["root.default"]["hold_nodes"] == 2
+    assert queues(HEAD + "reservation_nodes: 2")["root.default"]["reservation_nodes"] == 2
 
 
 def test_amounts_stay_amounts(queues: Queues) -> None:

@@ -41,7 +41,7 @@ def test_a_wrong_option_is_found_at_its_place(
 @pytest.mark.parametrize("value", ["-3", "99999999999999999999999999", "31536000001"])
 @pytest.mark.parametrize(
     ("policy", "option"),
-    [("drf", "hold_after_ms"), ("hdrf", "preempt_grace_ms"), ("dress", "age_ms")],
+    [("drf", "reserve_after_ms"), ("hdrf", "preempt_grace_ms"), ("dress", "age_ms")],
 )
 def test_a_duration_has_one_range(
     findings_of: FindingsOf, policy: str, option: str, value: str
@@ -55,7 +55,7 @@ def test_a_duration_has_one_range(
 
 def test_the_longest_duration_is_allowed(findings_of: FindingsOf) -> None:
     """A year is enough for never."""
-    assert findings_of(setup("drf", "{hold_after_ms: 31536000000}")) == []
+    assert findings_of(setup("drf", "{reserve_after_ms: 31536000000}")) == []
 
 
 def test_all_wrong_options_are_found_at_once(findings_of: FindingsOf, sorts: str) -> None:

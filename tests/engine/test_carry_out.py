@@ -12,7 +12,7 @@ from loomcard.engine.mirror import Mirror
 from loomcard.experiments.replay_rounds import shadow
 from loomcard.model.reasons import Reason
 from loomcard.testing import Cluster
-from loomcard.wire.messages import Allocate, Decision, Keep, Preempt, Release
+from loomcard.wire.messages import Allocate, Decision, Preempt, Reserve, Unreserve
 from scenarios import compiled
 
 
@@ -27,7 +27,7 @@ def mirror_with(**leaf: object) -> Mirror:
     cluster.round()
     cluster.round()
     mirror = cluster.session.mirror
-    mirror.state.holds.restore(())
+    mirror.state.reservations.restore(())
     for step in mirror.in_flight:
         for container in getattr(step, "containers", ()):
             mirror.state.undo(container)
@@ -46,9 +46,9 @@ def grant(number: int, attempt: int = 1, priority: int = 20, node: int = 1) -> A
         (grant(1, priority=9), 1, Reason.ASK_GONE),
         (grant(5), 2, Reason.ASK_GONE),
         (Preempt(9, 0, "test", 2), 1, Reason.STALE),
-        (Keep(1, 9, 0, 1, None, 2), 1, Reason.ASK_GONE),
-        (Keep(1, 20, 0, 9, None, 2), 1, Reason.NODE_GONE),
-        (Release(1, 20, 0, 2), 1, Reason.STALE),
+        (Reserve(1, 9, 0, 1, None, 2), 1, Reason.ASK_GONE),
+        (Reserve(1, 20, 0, 9, None, 2), 1, Reason.NODE_GONE),
+        (Unreserve(1, 20, 0, 2), 1, Reason.STALE),
     ],
 )
 def test_what_may_not_be_is_refused_and_counted(

@@ -15,14 +15,14 @@ POLICIES = [
     for known in registry.names()
     if known.origin.startswith("loomcard.")
     and known.name != "dress"  # its quotas come first
-    and any(f.name == "hold_after_ms" and f.init for f in fields(registry.find(known.name)))
+    and any(f.name == "reserve_after_ms" and f.init for f in fields(registry.find(known.name)))
 ]
 LONGEST_MS = 8_000  # of the small tasks
 
 
-def waited_ms(name: str, seed: int, hold_after_ms: int) -> int:
+def waited_ms(name: str, seed: int, reserve_after_ms: int) -> int:
     """From its submission until it ran."""
-    options = f"options: {{hold_after_ms: {hold_after_ms}}}"
+    options = f"options: {{reserve_after_ms: {reserve_after_ms}}}"
     setup = compile_setup(f"version: 1\npolicy: {name}\n{options}\n", "test")
     record = simulate(load(Path("large-task"), seed=seed), setup, policy=name)
     [task] = [c for c in record.containers if c.application == "large"]
@@ -33,8 +33,9 @@ def waited_ms(name: str, seed: int, hold_after_ms: int) -> int:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_it_waits_for_one_round_of_small_tasks_and_not_for_the_stream(name: str) -> None:
-    """With a hold after a second at most until what ran on one node then has ended, and heartbeats;
-    with holds off twice as long, mostly to the stream's end (strict caps who came before it).
+    """With a reservation after a second at most until what ran on one node then has ended, and
+    heartbeats; with reservations off twice as long, mostly to the stream's end (strict caps who
+    came before it).
     """
     for seed in range(1, 6):
         assert waited_ms(name, seed, 1_000) <= 1_000 + LONGEST_MS + 1_000

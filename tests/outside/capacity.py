@@ -26,12 +26,12 @@ class PlainCapacity:
 
     minimum_user_limit_percent: int = 100
     user_limit_factor: float = 1.0
-    hold_after_ms: int = 1_000
+    reserve_after_ms: int = 1_000
 
     walks_tree = True
 
     def decide(self, view: ClusterView) -> Plan:
-        return fill_tree(Plan(view), lambda queue: self.level(view, queue), self.hold_after_ms)
+        return fill_tree(Plan(view), lambda queue: self.level(view, queue), self.reserve_after_ms)
 
     def level(self, view: ClusterView, queue: Queue) -> Level:
         if queue.leaf:

@@ -21,7 +21,7 @@ from loomcard import (
     WeighsWork,
     fits,
     report_waiting,
-    serve_holds,
+    serve_reservations,
     want_first,
 )
 
@@ -36,21 +36,21 @@ class PlainTetris(WeighsWork):
     remote_penalty: float = 0.1
     work_weight: float = 1.0
     assumed_ms: float = 30_000.0
-    hold_after_ms: int = 1_000
+    reserve_after_ms: int = 1_000
 
     leaf_only = True
 
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
         plan = Plan(view)
         estimates = Estimates.of(view, memory, self.assumed_ms)
-        if view.holds and not plan.spent:
-            serve_holds(plan, lambda queue: queue is view.queue)
+        if view.reservations and not plan.spent:
+            serve_reservations(plan, lambda queue: queue is view.queue)
         price = self.price(view, estimates)
         while not plan.spent:
             candidates = list(self.candidates(plan, estimates, price))
             if not candidates:
                 report_waiting(plan, dict.fromkeys(view.members))
-                want_first(plan, lambda shape: asks_of(view, shape), self.hold_after_ms)
+                want_first(plan, lambda shape: asks_of(view, shape), self.reserve_after_ms)
                 break
             *_, ask, node = min(candidates, key=lambda found: found[:-2])
             plan.grant(ask, node)

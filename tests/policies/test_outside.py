@@ -25,7 +25,7 @@ queues:
   b: {guaranteed: 50%, maximum: 80%, queues: {one: {weight: 2}, two: {}}}
 """
 LEAF = "version: 1\npolicy: tetris\n"
-FAIR = "version: 1\npolicy: tetris\noptions: {fairness: 0.5, hold_after_ms: 1}\n"
+FAIR = "version: 1\npolicy: tetris\noptions: {fairness: 0.5, reserve_after_ms: 1}\n"
 TEN = [
     *(pytest.param(LEAF, seed, id=f"tetris-{seed}") for seed in (1, 2, 3)),
     *(pytest.param(FAIR, seed, id=f"tetris-fair-{seed}") for seed in (4, 5)),

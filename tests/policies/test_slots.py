@@ -139,7 +139,7 @@ def test_a_slot_is_held_with_the_room():
     """Node 1 has two slots; one runs a small task and the other is held with 3 GB, so that a task
     of 512 MB, which would fit beside that, waits. The large one takes the slot when it fits.
     """
-    engine = Cluster(flat("slots", slots_per_node=2, hold_after_ms=1000), nodes=[(4096, 8)] * 2)
+    engine = Cluster(flat("slots", slots_per_node=2, reserve_after_ms=1000), nodes=[(4096, 8)] * 2)
     for number in (1, 2, 3, 4):
         engine.add_app(number)
         engine.ask(number, 1, (1536, 1))

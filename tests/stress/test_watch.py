@@ -41,7 +41,7 @@ def test_overtaken_is_who_waits_while_later_ones_get_what_it_could_use():
     first = exactly("first", [2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000])
     large = exactly("large", [1000], 100, size=(8192, 8))
     later = [exactly(f"s{i}", [5000], 200 + i) for i in range(3)]
-    off = {"hold_after_ms": 0}
+    off = {"reserve_after_ms": 0}
     seen = observe(scenario(first, large, *later), Candidate("fifo", off))
     assert seen.overtaken["large"][:2] == (2000, 4000)
     assert set(seen.overtaken) == {"large"}
@@ -61,11 +61,11 @@ def test_a_guarantee_counts_once_all_have_wanted_for_a_turnover():
     """a has all slots when b comes; three seconds later its tasks end, and both have halves."""
     a = exactly("a", [4000] * 40, queue="root.a")
     b = exactly("b", [4000] * 40, 1000, "root.b")
-    for turnover_ms, holds in ((0, False), (999, False), (1000, True), (3000, True)):
+    for turnover_ms, reservations in ((0, False), (999, False), (1000, True), (3000, True)):
         promise = Guarantee({"root.a": 0.5, "root.b": 0.5}, turnover_ms)
         tried = scenario(a, b, queues=HALVES, requires=(promise,))
         said = promise.broken(observe(tried, Candidate("drf")))
-        assert (said is None) == holds, said
+        assert (said is None) == reservations, said
 
 
 def test_a_guarantee_that_never_counts_is_not_kept():

@@ -24,7 +24,7 @@ class NeverHolds:
     """Serves what fits, and keeps room for nobody."""
 
     def decide(self, view: ClusterView) -> Plan:
-        return fill(Plan(view), order=lambda member: member.submitted_ms, hold_after_ms=0)
+        return fill(Plan(view), order=lambda member: member.submitted_ms, reserve_after_ms=0)
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ class Running:
 
     def __init__(
         self, rule: str, root: Node, *servers: tuple[float, ...], headroom: bool = True,
-        hold: bool = False,
+        reserve: bool = False,
     ) -> None:  # fmt: skip
-        self.rule, self.pool = ROUNDS[rule], Pool(root, servers, headroom, hold)
+        self.rule, self.pool = ROUNDS[rule], Pool(root, servers, headroom, reserve)
         self.leaves = {leaf.member: leaf for leaf in root.leaves()}
         self.fill()
 

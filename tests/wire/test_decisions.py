@@ -3,13 +3,13 @@
 import pytest
 
 from loomcard.wire.decisions import granted, read_decisions, write_decisions
-from loomcard.wire.messages import Allocate, Keep, Outcomes, Preempt, Release
+from loomcard.wire.messages import Allocate, Outcomes, Preempt, Reserve, Unreserve
 
 PLAN = [
     (Allocate(1, 20, 0, 3, 4, 1), ("a tag", 7)),
     (Preempt(9, 50, "why", 1), None),
-    (Keep(1, 20, 0, 3, 500, 1), None),
-    (Release(1, 20, 0, 1), None),
+    (Reserve(1, 20, 0, 3, 500, 1), None),
+    (Unreserve(1, 20, 0, 1), None),
     (Allocate(2, 10, -1, 4, 2, 0), None),
 ]
 DECISIONS = [decision for decision, _ in PLAN]
@@ -20,8 +20,8 @@ def test_decisions_are_read_back_with_their_tags() -> None:
 
 
 def test_each_container_is_found_whose_decision_was_not_refused() -> None:
-    """Two refusals of one decision add up; those of holds and preemptions take no number."""
-    refusals = [(0, 1, "NODE_FULL"), (0, 2, "STALE"), (1, 1, "STALE"), (2, 1, "HELD")]
+    """Two refusals of one decision add up; those of reservations and preemptions take no number."""
+    refusals = [(0, 1, "NODE_FULL"), (0, 2, "STALE"), (1, 1, "STALE"), (2, 1, "RESERVED")]
     outcomes = Outcomes(0, 1, 30, [7, 8, 9], refusals)
     first, last = DECISIONS[0], DECISIONS[4]
     assert list(granted(DECISIONS, outcomes)) == [(first, 30, 7), (last, 31, 8), (last, 32, 9)]

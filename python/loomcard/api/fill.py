@@ -13,26 +13,24 @@ from typing import Any, Literal, Self
 
 from mypy_extensions import mypyc_attr
 
-from loomcard.api.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.order_identity import bound_values, described, identity_of
 from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
+from loomcard.api.reserve import RESERVE_AFTER_MS, no_room, serve_reservations, want_room
 from loomcard.api.view import WITHHELD, ClusterView, asks_below, members_of
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
 from loomcard.model.objects import Application, Ask, Member
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.renamed import argument
 from loomcard.model.resource import Resource, fits
 
 ALL = 1 << 30
 """A count of containers that no round reaches."""
 
 SHARE = "SHARE"
-"""The reason of an ask that waits because its application holds what its policy lets it have."""
-
-RESERVED = "RESERVED"
-"""The reason of an ask that waits because what is free is kept for others."""
+"""The reason of an ask that waits because its application uses what its policy lets it have."""
 
 Order = Callable[[Any], Any]
 """From a member to its sort key: anything that compares with the other members' keys."""
@@ -174,7 +172,7 @@ _UNKNOWN = (None,)
 
 def fill(
     plan: Plan, *, order: Order, index: str = "fill", live: bool = False, turn_containers: int = 1,
-    hold_after_ms: int = HOLD_AFTER_MS, goes_on: bool = False,
+    reserve_after_ms: int = RESERVE_AFTER_MS, goes_on: bool = False, **renamed: int,
 ) -> Plan:  # fmt: skip
     """Grant containers to the scope's members, in order, until nothing fits.
 
@@ -183,18 +181,22 @@ def fill(
     call. ``index``: the name under which the members are kept in this order from call to call; a
     policy that fills by several orders names an index for each. ``turn_containers``: how many
     containers a child queue's policy may grant in one turn; one that demands alone may take all.
-    ``hold_after_ms``: for how long the first in line of a leaf queue is passed over, because it
-    fits nowhere, before room is held for it; 0: none is. ``goes_on``: the policy does nothing else
-    in ``decide``, so that later turns of the round need not call it (``plan.go_on``).
+    ``reserve_after_ms``: for how long the first in line of a leaf queue is passed over, because it
+    fits nowhere, before room is reserved for it; 0: none is. ``goes_on``: the policy does nothing
+    else in ``decide``, so that later turns of the round need not call it (``plan.go_on``).
+
+    Deprecated since 0.1: ``hold_after_ms``, which is ``reserve_after_ms``.
 
     Raises ValueError where the index was made for another order.
     """
     view = plan.view
+    if renamed:
+        reserve_after_ms = argument("fill", "reserve_after_ms", renamed, "hold_after_ms")
     kept = view.cache(
         (_CachedIndex, index), lambda: _CachedIndex(MemberIndex(view.queue).attach(view), order)
     )
     kept.check(order, index, None if live else view.version)
-    serving = _Fill(plan, kept.index, order, live, turn_containers, hold_after_ms)
+    serving = _Fill(plan, kept.index, order, live, turn_containers, reserve_after_ms)
     if goes_on:
         plan.go_on = serving.run
     serving.run()
@@ -230,27 +232,29 @@ class _CachedIndex:
 class _Fill:
     """One plan's use of an index: what a turn of the policy runs."""
 
-    __slots__ = ("exhausted", "hold_after_ms", "index", "live", "order", "plan", "turn_containers")
+    __slots__ = (
+        "exhausted", "index", "live", "order", "plan", "reserve_after_ms", "turn_containers",
+    )  # fmt: skip
 
     def __init__(
         self, plan: Plan, index: MemberIndex, order: Order, live: bool, turn_containers: int,
-        hold_after_ms: int,
+        reserve_after_ms: int,
     ) -> None:  # fmt: skip
         self.plan = plan
         self.index = index
         self.order = order
         self.live = live
         self.turn_containers = turn_containers
-        self.hold_after_ms = hold_after_ms
+        self.reserve_after_ms = reserve_after_ms
         self.exhausted = ExhaustedShapes(plan.view)
 
     def run(self) -> None:
-        """Serve held asks, then members in order, then hold room for who waits too long."""
+        """Serve what room is reserved for, then members in order, then reserve room."""
         plan, index = self.plan, self.index
         view = plan.view
         leaf, state = view.queue.leaf, view._state
-        if leaf and state.holds and not plan.spent:
-            serve_holds(plan, lambda queue: queue is view.queue)
+        if leaf and state.reservations and not plan.spent:
+            serve_reservations(plan, lambda queue: queue is view.queue)
         if index.stale or self.live or index.capacity_version != state.capacity_version:
             index.refresh(state.capacity_version, self.order, self.live)
         if plan.spent:
@@ -261,7 +265,7 @@ class _Fill:
         _serve_applications(plan, index, self.order, self.exhausted)
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
             report_waiting(plan, index.unreported)
-            want_room(plan, index, self.hold_after_ms)
+            want_room(plan, index, self.reserve_after_ms)
 
 
 class ExhaustedShapes:
@@ -318,7 +322,7 @@ def serve_application(
             continue
         shape = (ask.size, ask.label)
         if shape in reserved:
-            plan.wait(ask, RESERVED, plan.view.now_ms + RULE_MS)
+            plan.wait(ask, Reason.RESERVED, plan.view.now_ms + RULE_MS)
             continue
         if shape in full:
             plan.wait(ask, no_room(plan.view, ask))

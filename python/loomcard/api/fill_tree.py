@@ -23,15 +23,16 @@ from loomcard.api.fill import (
     serve_application,
     take_turn,
 )
-from loomcard.api.hold import HOLD_AFTER_MS, HoldRules, serve_holds, want_room
 from loomcard.api.lazy_heap import Entry
 from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
+from loomcard.api.reserve import RESERVE_AFTER_MS, ReservationRules, serve_reservations, want_room
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Member
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.renamed import argument
 from loomcard.model.resource import Resource, fits
 
 
@@ -69,9 +70,9 @@ class Level(MemberIndex):
     def forbids(self, app: Application) -> Reason | str | None:  # noqa: ARG002 - a level may
         """Why the policy itself gives ``app`` nothing now; None if it may have a container.
 
-        Asked before each container that ``app`` would get, and before room is held for it. After a
-        reason it is not asked again in this call, unless ``ask_again`` is set. That is right where
-        it looks at ``app`` alone, which holds no less later in the call.
+        Asked before each container that ``app`` would get, and before room is reserved for it.
+        After a reason it is not asked again in this call, unless ``ask_again`` is set. That is
+        right where it looks at ``app`` alone, which uses no less later in the call.
         """
         return None
 
@@ -96,8 +97,8 @@ class Level(MemberIndex):
 Levels = dict[Queue, Level]
 
 
-class LevelRules(HoldRules):
-    """What the levels forbid is held for nobody either."""
+class LevelRules(ReservationRules):
+    """What the levels forbid is reserved for nobody either."""
 
     def __init__(self, levels: Levels) -> None:
         self._levels = levels
@@ -112,14 +113,18 @@ class LevelRules(HoldRules):
 
 
 def fill_tree(
-    plan: Plan, level_of: Callable[[Queue], Level], hold_after_ms: int = HOLD_AFTER_MS
-) -> Plan:
+    plan: Plan, level_of: Callable[[Queue], Level], reserve_after_ms: int = RESERVE_AFTER_MS,
+    **renamed: int,
+) -> Plan:  # fmt: skip
     """Grant containers until nothing fits, down the tree of queues that the policy governs.
 
     ``level_of``: makes the level of a queue, once for each queue of the scope that no other policy
-    governs. ``hold_after_ms``: as of ``fill``.
+    governs. ``reserve_after_ms``: as of ``fill``.
+    Deprecated since 0.1: ``hold_after_ms``, which is ``reserve_after_ms``.
     """
     view = plan.view
+    if renamed:
+        reserve_after_ms = argument("fill_tree", "reserve_after_ms", renamed, "hold_after_ms")
     levels: Levels = view.cache(
         "fill_tree", lambda: {q: level_of(q).attach(view) for q in _governed(view.queue)}
     )
@@ -128,7 +133,7 @@ def fill_tree(
     if plan.spent:
         return plan
     rules = LevelRules(levels)
-    if view.holds and serve_holds(plan, levels.__contains__, rules):
+    if view.reservations and serve_reservations(plan, levels.__contains__, rules):
         for level in levels.values():
             level.update(view)
     full, root = ExhaustedShapes(view), levels[view.queue]
@@ -140,7 +145,7 @@ def fill_tree(
         if level.queue.leaf and level.unreported and not plan.spent:
             report_waiting(plan, level.unreported)
         if level.queue.leaf and not plan.spent:
-            want_room(plan, level, hold_after_ms, rules)
+            want_room(plan, level, reserve_after_ms, rules)
     return plan
 
 

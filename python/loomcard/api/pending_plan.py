@@ -11,10 +11,18 @@ from loomcard.model.objects import Ask, Container, Node
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.state import ClusterState
-from loomcard.wire.messages import Allocate, Amounts, Decision, Keep, PlanReply, Preempt, Release
+from loomcard.wire.messages import (
+    Allocate,
+    Amounts,
+    Decision,
+    PlanReply,
+    Preempt,
+    Reserve,
+    Unreserve,
+)
 
 AT_ONCE_MS = 1
-"""As ``hold_after_ms``: room is held for the first in line as soon as it fits nowhere."""
+"""As ``reserve_after_ms``: room is reserved for the first in line as soon as it fits nowhere."""
 
 
 RULE_MS = 60_000
@@ -48,8 +56,8 @@ class PendingPreemption:
         self.instance = instance
 
 
-class PendingHold:
-    """One hold in the making, or the end of one (``node`` None)."""
+class PendingReservation:
+    """One reservation in the making, or the end of one (``node`` None)."""
 
     __slots__ = ("ask", "instance", "node", "until_ms")
 
@@ -60,7 +68,7 @@ class PendingHold:
         self.instance = instance
 
 
-Step = Grant | PendingPreemption | PendingHold
+Step = Grant | PendingPreemption | PendingReservation
 
 
 class PendingPlan:
@@ -80,8 +88,8 @@ class PendingPlan:
         self.exhausted: set[Shape] = set()  # what was found to fit nowhere any more
         self.cuts: list[int] = []  # after how many questions a turn's time was over
         self.reasons_reported = False  # each ask that waits had its reason before this stage
-        self.wants: dict[Ask, int] = {}  # for what room should be held, and for which instance
-        self._holds = state.holds.rows()  # before the round
+        self.wants: dict[Ask, int] = {}  # for what room should be reserved, and for which instance
+        self._reservations = state.reservations.rows()  # before the round
         self._passed: dict[int, set[Shape]] = {}
 
     def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
@@ -109,15 +117,15 @@ class PendingPlan:
         container.preempting_since = self.now_ms
         self.steps.append(PendingPreemption(container, grace_ms, reason, instance))
 
-    def hold(self, ask: Ask, node: Node, until_ms: int | None, instance: int) -> None:
+    def reserve(self, ask: Ask, node: Node, until_ms: int | None, instance: int) -> None:
         """Keep room on a node for an ask, which the caller has found to be allowed."""
-        self.state.holds.put(ask, node, self.now_ms, until_ms)
-        self.steps.append(PendingHold(ask, node, until_ms, instance))
+        self.state.reservations.put(ask, node, self.now_ms, until_ms)
+        self.steps.append(PendingReservation(ask, node, until_ms, instance))
 
-    def release_hold(self, ask: Ask, instance: int) -> None:
+    def unreserve(self, ask: Ask, instance: int) -> None:
         """Give the room back that is kept for an ask, on all nodes."""
-        self.state.holds.end_all(ask)
-        self.steps.append(PendingHold(ask, None, None, instance))
+        self.state.reservations.end_all(ask)
+        self.steps.append(PendingReservation(ask, None, None, instance))
 
     def passed_over(self, after_ms: int) -> set[Shape]:
         """The shapes that nobody was granted for so long, while other containers were granted; for
@@ -170,7 +178,7 @@ class PendingPlan:
                 _take_back(self.state, step)
         self.steps = [step for step in self.steps if step.instance != instance]
         self.wants = {ask: who for ask, who in self.wants.items() if who != instance}
-        self._restore_holds()
+        self._restore_reservations()
         self.reports = {
             path: report for path, report in self.reports.items() if report[0] != instance
         }
@@ -178,27 +186,27 @@ class PendingPlan:
         self.exhausted.clear()
         self.wakes.pop(instance, None)
 
-    def _restore_holds(self) -> None:
-        """The holds from before the round, and what the steps that are left make of them."""
-        holds = self.state.holds
-        holds.restore(self._holds)
+    def _restore_reservations(self) -> None:
+        """The reservations from before the round, and what the steps that are left make of them."""
+        reservations = self.state.reservations
+        reservations.restore(self._reservations)
         for step in self.steps:
             if isinstance(step, PendingPreemption):
                 continue
             ask, node = step.ask, step.node
-            if isinstance(step, PendingHold) and node is not None:
-                if holds.why_not(ask, node) is None:
-                    holds.put(ask, node, self.now_ms, step.until_ms)
+            if isinstance(step, PendingReservation) and node is not None:
+                if reservations.why_not(ask, node) is None:
+                    reservations.put(ask, node, self.now_ms, step.until_ms)
             elif node is None or ask.count == 0:
-                holds.end_all(ask)
-            elif node.hold is not None and node.hold.ask is ask:
-                holds.end(node.hold)
+                reservations.end_all(ask)
+            elif node.reservation is not None and node.reservation.ask is ask:
+                reservations.end(node.reservation)
 
     def undo(self) -> None:
         """Take back every step, last first: the state before the round."""
         for step in reversed(self.steps):
             _take_back(self.state, step)
-        self.state.holds.restore(self._holds)
+        self.state.reservations.restore(self._reservations)
 
     def decisions(self) -> list[Decision]:
         """The steps as they cross the wire."""
@@ -228,10 +236,10 @@ def as_decision(step: Step) -> Decision:
         return Allocate(
             attempt, priority, request_id, step.node.number, len(step.containers), step.instance
         )
-    if type(step) is PendingHold:
+    if type(step) is PendingReservation:
         if step.node is None:
-            return Release(*step.ask.key, step.instance)
-        return Keep(*step.ask.key, step.node.number, step.until_ms, step.instance)
+            return Unreserve(*step.ask.key, step.instance)
+        return Reserve(*step.ask.key, step.node.number, step.until_ms, step.instance)
     assert type(step) is PendingPreemption
     return Preempt(step.container.number, step.grace_ms, step.reason, step.instance)
 

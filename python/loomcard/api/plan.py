@@ -18,6 +18,7 @@ from loomcard.model import placement
 from loomcard.model.objects import Application, Ask, Container, Member, Node
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.renamed import warn_renamed
 from loomcard.model.resource import Resource, share
 from loomcard.wire.messages import Decision
 
@@ -78,27 +79,43 @@ class Plan:
         grace_ms = whole(grace_ms, "preempt, grace_ms")
         self._pending.preempt(container, grace_ms, word(reason, "preempt, reason"), self._instance)
 
-    def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
+    def reserve(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
         """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
-        until ``until_ms`` or until it is given up. An ask has holds on at most ``hold_nodes`` nodes
-        (a key of its queue, 1 by default): when it has as many, the oldest is released.
+        until ``until_ms`` or until it is given up. An ask has reservations on at most
+        ``reservation_nodes`` nodes (a key of its queue, 1 by default): when it has as many, the
+        oldest is released.
 
         What is free there, and what becomes free, is withheld from all other asks, up to the ask's
-        size. Raises PlanError, with the reason, where ``why_no_hold`` has one.
+        size. Raises PlanError, with the reason, where ``why_no_reservation`` has one.
         """
-        until_ms = None if until_ms is None else whole(until_ms, "hold, until_ms")
+        until_ms = None if until_ms is None else whole(until_ms, "reserve, until_ms")
         if until_ms is not None and until_ms <= self.view.now_ms:
-            raise PlanError(f"hold until {until_ms} at {self.view.now_ms}: not in the future")
-        reason = self.why_no_hold(ask, node)
+            raise PlanError(f"reserve until {until_ms} at {self.view.now_ms}: not in the future")
+        reason = self.why_no_reservation(ask, node)
         if reason is not None:
-            raise PlanError(f"hold for {ask!r} on {node.id}: {reason}")
-        self._pending.hold(ask, node, until_ms, self._instance)
+            raise PlanError(f"reserve for {ask!r} on {node.id}: {reason}")
+        self._pending.reserve(ask, node, until_ms, self._instance)
+
+    def unreserve(self, ask: Ask) -> None:
+        """Give up the reservations of ``ask``. Raises PlanError if it has none."""
+        if not ask.reservations:
+            raise PlanError(f"{ask!r} has no reservation")
+        self._pending.unreserve(ask, self._instance)
+
+    def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
+        """Deprecated since 0.1: ``reserve``."""
+        warn_renamed("plan.hold", "plan.reserve")
+        self.reserve(ask, node, until_ms)
 
     def release_hold(self, ask: Ask) -> None:
-        """Give up the holds of ``ask``. Raises PlanError if it has none."""
-        if not ask.holds:
-            raise PlanError(f"{ask!r} has no hold")
-        self._pending.release_hold(ask, self._instance)
+        """Deprecated since 0.1: ``unreserve``."""
+        warn_renamed("plan.release_hold", "plan.unreserve")
+        self.unreserve(ask)
+
+    def why_no_hold(self, ask: Ask, node: Node) -> Reason | None:
+        """Deprecated since 0.1: ``why_no_reservation``."""
+        warn_renamed("plan.why_no_hold", "plan.why_no_reservation")
+        return self.why_no_reservation(ask, node)
 
     def turn(self, child: Queue, count: int = 1, limit: Resource | None = None) -> TurnResult:
         """Let a child scope's policy decide now, for at most ``count`` containers and ``limit``
@@ -191,12 +208,12 @@ class Plan:
         """Why one container of ``ask`` may not go to ``node``; None if it may."""
         return self._state.why_not(ask, node)
 
-    def why_no_hold(self, ask: Ask, node: Node) -> Reason | None:
-        """Why no room may be kept on ``node`` for ``ask``; None if it may: an application has holds
-        for one ask, a node has one, a queue's holds are at most a part of its maximum, and what
-        the ask could not run on or a limit forbids is not held.
+    def why_no_reservation(self, ask: Ask, node: Node) -> Reason | None:
+        """Why no room may be kept on ``node`` for ``ask``; None if it may: an application has
+        reservations for one ask, a node has one, a queue's reservations are at most a part of its
+        maximum, and what the ask could not run on or a limit forbids gets none.
         """
-        return self._state.holds.why_not(ask, node)
+        return self._state.reservations.why_not(ask, node)
 
     def limited(self, ask: Ask) -> Reason | None:
         """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
@@ -265,7 +282,7 @@ class Plan:
         asks = [a for a in found if self.limited(a) is None and self.allows(a)]
         if self.view._was_cut:
             first = self._state.fit_indexes.first
-            asks = [a for a in asks if a.holds or first(a.size, a.label) is not None]
+            asks = [a for a in asks if a.reservations or first(a.size, a.label) is not None]
         if order is None:
             return asks
         return sorted(asks, key=lambda a: (order(a), a.application.submitted_ms, a.key))

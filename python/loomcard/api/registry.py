@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from loomcard.api import PLAN_API
 from loomcard.validation import error_text
+from loomcard.wire.older import OPTIONS, renamed
 
 GROUP = "loomcard.policies"
 """The entry point group in which an installed package names its policies: Loomcard too, in its
@@ -208,7 +209,15 @@ def build(
     """The policy object for a configuration's name and options. Raises PolicyNotFoundError,
     TypeError or ValueError.
     """
-    return find(name, search=search, applied=applied)(**options)
+    cls = find(name, search=search, applied=applied)
+    return cls(**todays_options(cls, options))
+
+
+def todays_options(cls: type, options: dict[str, Any]) -> dict[str, Any]:
+    """The options by today's names, where the policy has those and not the former ones."""
+    known = getattr(cls, "__dataclass_fields__", {})
+    names = {a: b for a, b in OPTIONS.items() if b in known and a not in known}
+    return renamed(options, names)
 
 
 def takes_memory(policy: Any) -> bool:
@@ -387,7 +396,7 @@ def _checked(cls: Any, where: str) -> type:
             "write decide(self, view), or decide(self, view, memory)",
         )
     wanted = getattr(cls, "plan_api", 1)
-    if wanted != PLAN_API:
+    if wanted not in (PLAN_API - 1, PLAN_API):  # names of the version before still work
         raise PolicyNotFoundError(
             f"{where} needs version {wanted!r} of the policy API, and this Loomcard has version"
             f" {PLAN_API}",

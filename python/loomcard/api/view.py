@@ -15,9 +15,10 @@ from loomcard.api.cache import Cache
 from loomcard.api.pending_plan import PendingPlan
 from loomcard.model.events import Change, Event
 from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Ask, Hold, Member, Node, Partition
+from loomcard.model.objects import Application, Ask, Member, Node, Partition, Reservation
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.renamed import warn_renamed
 from loomcard.model.resource import Resource, fits, subtract_all
 from loomcard.model.state import ClusterState
 
@@ -269,9 +270,17 @@ class ClusterView:
         return self._state.free
 
     @property
-    def holds(self) -> Sequence[Hold]:
-        """All holds of the cluster; ``ask.holds`` and ``node.hold`` are those of one."""
-        return list(self._state.holds)
+    def reservations(self) -> Sequence[Reservation]:
+        """All reservations of the cluster; ``ask.reservations`` and ``node.reservation`` are those
+        of one.
+        """
+        return list(self._state.reservations)
+
+    @property
+    def holds(self) -> Sequence[Reservation]:
+        """Deprecated since 0.1: ``reservations``."""
+        warn_renamed("view.holds", "view.reservations")
+        return self.reservations
 
     @property
     def partitions(self) -> Mapping[str, Partition]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from loomcard.wire import messages
 
-FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved", "holds")
+FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved", "reservations")
 """What this side can do; each side uses only what both name."""
 
 

@@ -87,8 +87,8 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     yield from _share(maximum, queue.get("user_limit_ppm"), "use by one user", "")
     masters = amounts(queue.get("used_by_ams", {}))
     yield from _share(maximum, queue.get("am_share_ppm"), "application masters", masters)
-    yield from _share(maximum, limits.get("hold_share_ppm"), "room held for asks", "")
-    yield from _count(limits, "hold_nodes", "nodes held for one application", "")
+    yield from _share(maximum, limits.get("reservation_share_ppm"), "room reserved for asks", "")
+    yield from _count(limits, "reservation_nodes", "nodes reserved for one application", "")
     if "maximum_allocation" in limits:
         yield "one container", amounts(limits["maximum_allocation"]), ""
     for key, limit in (

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from loomcard.config.rights import Rights, check_rights
 from loomcard.config.schema import MILLION, UNLIMITED, ppm
 from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
-from loomcard.model.limits import HOLD_SHARE_PPM
-from loomcard.validation.findings import FindingsError
+from loomcard.model.limits import RESERVATION_SHARE_PPM
+from loomcard.validation.findings import Finding, FindingsError
 from loomcard.validation.reading import Document, read
+
+_log = logging.getLogger("loomcard")
 
 
 def compile_setup(
@@ -28,6 +31,7 @@ def compile_setup(
     policy_path: Sequence[Path] | None = None,
     beside: Path | None = None,
     isolated: bool = False,
+    warn: Callable[[Finding], None] | None = None,
 ) -> dict[str, Any]:
     """Compile a policy configuration into the object of docs/reference/wire.md: sorted, with hash.
 
@@ -37,7 +41,8 @@ def compile_setup(
     put before the names of those found there; the hash is that of the names as they were written.
     ``isolated``: policies that are not Loomcard's own are loaded, and decide a first round, in a
     child process; one that ends it, or hangs in that round, is a finding, and this process goes on.
-    Raises FindingsError with everything that is wrong with the text.
+    ``warn`` is given what is no error, such as a key by its former name; without it each is a line
+    in the log. Raises FindingsError with everything that is wrong with the text.
     """
     document = read(yaml_text)
     document.by_rule(rules.YAML)
@@ -54,8 +59,13 @@ def compile_setup(
     folder = beside if policy_path is None else None
     governed, needs = check_governing(document, tree, policy_path, folder, isolated=isolated)
     document.by_rule(rules.POLICY)
-    if document.findings:
+    if document.has_errors:
         raise FindingsError(document.findings)
+    for finding in document.findings:
+        if warn is None:
+            _log.warning("%s: %s", name, finding)
+        else:
+            warn(finding)
     rows = zip(tree, access, limits, governed, rights, strict=True)
     setup: dict[str, Any] = {
         "needs": needs,
@@ -137,9 +147,11 @@ def _queue(
 def _limits_of_applications(branch: Branch) -> dict[str, Any]:
     """Return what the queue itself states; a key at its default is left out."""
     queue, keys = branch.queue, dict[str, Any]()
-    if ppm(queue.hold_share) != HOLD_SHARE_PPM:  # of root.default too, which has all that root has
-        keys["hold_share_ppm"] = ppm(queue.hold_share)
-    if branch.implied:  # root has them, and what root has holds below it
+    if (
+        ppm(queue.reservation_share) != RESERVATION_SHARE_PPM
+    ):  # of root.default too, which has all that root has
+        keys["reservation_share_ppm"] = ppm(queue.reservation_share)
+    if branch.implied:  # root has them, and what root has reservations below it
         return keys
     if queue.state != "running":
         keys["state"] = queue.state
@@ -168,6 +180,6 @@ def _in_force(rights: Rights) -> dict[str, Any]:
         keys["maximum_lifetime_s"] = rights.maximum_lifetime
     if rights.default_lifetime is not None:
         keys["default_lifetime_s"] = rights.default_lifetime
-    if rights.hold_nodes != 1:
-        keys["hold_nodes"] = rights.hold_nodes
+    if rights.reservation_nodes != 1:
+        keys["reservation_nodes"] = rights.reservation_nodes
     return keys

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.api.registry import PolicyNotFoundError, built_in, find, found_beside
+from loomcard.api.registry import (
+    PolicyNotFoundError,
+    built_in,
+    find,
+    found_beside,
+    todays_options,
+)
+from loomcard.config import rules
 from loomcard.config.isolated import REMEDY, ChildEndedError, ended_while_loaded, run_isolated
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
@@ -14,6 +21,7 @@ from loomcard.validation import error_text
 from loomcard.validation.findings import nearest
 from loomcard.validation.reading import Document
 from loomcard.validation.reading import Path as Place
+from loomcard.wire.older import OPTIONS
 
 LEAF_DEFAULT: Final = "fifo"
 
@@ -165,12 +173,20 @@ def _named_policy(document: Document, branch: Branch, name: str, load: _Loader) 
     options: dict[str, Any] = {}
     try:
         options = check_options(kind, branch.queue.options)
+        _warn_of_former(document, branch, kind)
     except OptionError as error:
         for problem in error.problems:
             stated = branch.queue.options or problem.path
             where = (*branch.place, "options", *problem.path) if stated else place
             document.report(where, problem.message, problem.hint, at_key=problem.at_key)
     return _Assigned(name, options, kind)
+
+
+def _warn_of_former(document: Document, branch: Branch, kind: type) -> None:
+    """Warn of options by their former names."""
+    today = todays_options(kind, branch.queue.options)
+    for old in [name for name in branch.queue.options if name not in today]:
+        document.rename((*branch.place, "options", old), OPTIONS[old], rules.RENAMED)
 
 
 def _check_needs(document: Document, place: Place, name: str, kind: type) -> None:

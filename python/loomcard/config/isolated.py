@@ -157,7 +157,7 @@ def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, notify: Not
         r.Setup(0, 1, dict(setup)),
         r.SavedState(0, {}),
     ]
-    mirror = Mirror(types, ["holds"])
+    mirror = Mirror(types, ["reservations"])
     mirror.apply(r.Batch(1, 1, 0, r.Check(0, 0, 0, 0, (0,) * len(types)), records))
     tree = PolicyTree(mirror, search)
     for number, instance in tree.instances.items():

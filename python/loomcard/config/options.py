@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticUndefined
 
+from loomcard.api.registry import todays_options
 from loomcard.validation import error_text
 from loomcard.validation.findings import describe, expectation, nearest
 from loomcard.validation.reading import Path
@@ -51,6 +52,7 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
         raise OptionError(
             [Problem((), message, "type them int, float, str, bool or list")]
         ) from error
+    options = todays_options(policy, options)
     problems: list[Problem] = []
     checked = _checked(model, options, problems)
     if checked is not None:

@@ -14,14 +14,14 @@ ALL: Final = "*"
 @dataclass(frozen=True)
 class Rights:
     """What is in force at one queue; ``labels`` None: all. Lifetimes in seconds, None: none.
-    ``hold_nodes``: on how many nodes room may be held for one application.
+    ``reservation_nodes``: on how many nodes room may be reserved for one application.
     """
 
     labels: tuple[str, ...] | None = None
     default_label: str = ""
     maximum_lifetime: int | None = None
     default_lifetime: int | None = None
-    hold_nodes: int = 1
+    reservation_nodes: int = 1
 
 
 def check_rights(document: Document, tree: list[Branch]) -> list[Rights]:
@@ -35,8 +35,8 @@ def check_rights(document: Document, tree: list[Branch]) -> list[Rights]:
         labels = _labels(document, branch, above)
         maximum, default = _lifetimes(document, branch, above)
         label = _default_label(document, branch, above, labels)
-        hold_nodes = branch.queue.hold_nodes or above.hold_nodes
-        found.append(Rights(labels, label, maximum, default, hold_nodes))
+        reservation_nodes = branch.queue.reservation_nodes or above.reservation_nodes
+        found.append(Rights(labels, label, maximum, default, reservation_nodes))
     check_label_shares(document, tree, [rights.labels for rights in found])
     return found
 

@@ -19,6 +19,7 @@ UNKNOWN_KEY: Final = "LC103"
 ACCESS: Final = "LC110"
 LIMITS: Final = "LC120"
 POLICY: Final = "LC130"
+RENAMED: Final = "LC104"
 GRANTS_NOTHING: Final = "LC140"
 GUARANTEE_ABOVE_CLUSTER: Final = "LC201"
 MAXIMUM_BELOW_CONTAINER: Final = "LC202"
@@ -32,6 +33,7 @@ RULES: Final = {
     YAML: Rule("error", "the text is not YAML, or uses YAML that a configuration does not allow"),
     STRUCTURE: Rule("error", "a key or value is missing, of the wrong type or out of its range"),
     UNKNOWN_KEY: Rule("error", "a key is unknown"),
+    RENAMED: Rule("warning", "a key has the name that it had in the version before"),
     ACCESS: Rule("error", "a list of submitters or administrators contradicts another"),
     LIMITS: Rule("error", "guarantees, maxima or other limits cannot all be kept"),
     POLICY: Rule(

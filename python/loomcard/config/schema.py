@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from loomcard.model.limits import HOLD_SHARE_PPM, MOST_HOLD_NODES
+from loomcard.model.limits import MOST_RESERVATION_NODES, RESERVATION_SHARE_PPM
 from loomcard.validation.json_schema import published
 
 QUEUE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$"
@@ -210,18 +210,18 @@ class Queue(BaseModel):
         description="What application masters may use: percent of the queue's maximum capacity.",
         examples=["20%"],
     )
-    hold_share: Percent = Field(
-        f"{HOLD_SHARE_PPM * 100 // MILLION}%",
-        description="What room may be held for asks here and below: percent of the queue's maximum"
-        " capacity. The first hold is always let in; 0%: none is.",
+    reservation_share: Percent = Field(
+        f"{RESERVATION_SHARE_PPM * 100 // MILLION}%",
+        description="What room may be reserved for asks here and below: percent of the queue's"
+        " maximum capacity. The first reservation is always let in; 0%: none is.",
         examples=["10%"],
     )
-    hold_nodes: int | None = Field(
+    reservation_nodes: int | None = Field(
         None,
         ge=1,
-        le=MOST_HOLD_NODES,
-        description="On how many nodes at once room may be held for one application. Default: as"
-        " the parent; for the file itself 1.",
+        le=MOST_RESERVATION_NODES,
+        description="On how many nodes at once room may be reserved for one application. Default:"
+        " as the parent; for the file itself 1.",
         examples=[3],
     )
     submit: list[AclEntry] | None = Field(

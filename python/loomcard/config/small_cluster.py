@@ -75,7 +75,7 @@ def _warnings(text: str, setup: Mapping[str, Any], said: Mapping[int, str]) -> l
 def _play(setup: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]:
     """The leaf queues that could be served at the end, and got nothing."""
     types = resource_types(setup)
-    mirror = Mirror(types, ["holds"])
+    mirror = Mirror(types, ["reservations"])
     leaves = [n for n, queue in enumerate(setup["queues"]) if queue["leaf"]]
     mirror.absorb([r.Snapshot(0, "check"), r.Setup(0, 1, dict(setup)), r.SavedState(0, {})])
     tree = PolicyTree(mirror, search)

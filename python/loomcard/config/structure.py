@@ -17,6 +17,7 @@ from loomcard.validation.structure import (
     holder_of,
     message_of,
 )
+from loomcard.wire.older import QUEUE_KEYS
 
 _NOT_IN_FILE: Final = {PERCENT_TAG, AMOUNTS_TAG, "[key]"}
 
@@ -31,6 +32,7 @@ def check_structure(document: Document) -> PolicySetup | None:
         return None
     drop_empty(document, _in_options, "queues")
     check_header(document, "policy", "a configuration")
+    _rename(document, ())
     while True:
         try:
             return PolicySetup.model_validate(document.data)
@@ -38,6 +40,21 @@ def check_structure(document: Document) -> PolicySetup | None:
             places = [_report(document, detail) for detail in error.errors(include_url=False)]
             for place in sorted(set(places), key=_deepest_last_first):
                 _leave_out(document.data, place)
+
+
+def _rename(document: Document, path: Path) -> None:
+    """Give the keys of a queue, and of those below it, today's names."""
+    queue = document.data
+    for part in path:
+        queue = queue[part]
+    if not isinstance(queue, dict):
+        return
+    for old, new in QUEUE_KEYS.items():
+        if old in queue and new not in queue:
+            document.rename((*path, old), new, rules.RENAMED)
+    below = queue.get("queues")
+    for name in below if isinstance(below, dict) else ():
+        _rename(document, (*path, "queues", name))
 
 
 def _in_options(path: Path) -> bool:

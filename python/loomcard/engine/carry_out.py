@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loomcard.api.pending_plan import Grant, PendingHold, PendingPreemption, Step
+from loomcard.api.pending_plan import Grant, PendingPreemption, PendingReservation, Step
 from loomcard.model.objects import Ask, AskKey, Container
 from loomcard.model.reasons import Reason
 from loomcard.model.state import ClusterState
-from loomcard.wire.messages import Allocate, Decision, Keep, Preempt, Release
+from loomcard.wire.messages import Allocate, Decision, Preempt, Reserve, Unreserve
 
 Refusal = tuple[int, int, Reason]
 """Index of the decision, how many of its containers were refused, and why."""
@@ -52,8 +52,8 @@ class Commit:
             elif type(decision) is Preempt:
                 reason = self._preempt(decision)
             else:
-                assert type(decision) is Keep or type(decision) is Release
-                reason = self._hold_or_release(decision)
+                assert type(decision) is Reserve or type(decision) is Unreserve
+                reason = self._reserve_or_unreserve(decision)
             if reason is not None:
                 self.refusals.append((index, left, reason))
 
@@ -78,7 +78,7 @@ class Commit:
             self._granted(container)
         return decision.count, None
 
-    def _ask(self, decision: Allocate | Keep | Release) -> Ask | Reason:
+    def _ask(self, decision: Allocate | Reserve | Unreserve) -> Ask | Reason:
         attempt = self._state.attempts.get(decision.attempt)
         if attempt is None:
             return Reason.ATTEMPT_GONE
@@ -95,23 +95,23 @@ class Commit:
         self._preempted(step)
         return None
 
-    def _hold_or_release(self, decision: Keep | Release) -> Reason | None:
-        holds, ask = self._state.holds, self._ask(decision)
+    def _reserve_or_unreserve(self, decision: Reserve | Unreserve) -> Reason | None:
+        reservations, ask = self._state.reservations, self._ask(decision)
         if isinstance(ask, Reason):
             return ask
-        if isinstance(decision, Release):
-            if not ask.holds and self._checked:
+        if isinstance(decision, Unreserve):
+            if not ask.reservations and self._checked:
                 return Reason.STALE
-            holds.end_all(ask)
-            self.steps.append(PendingHold(ask, None, None, decision.instance))
+            reservations.end_all(ask)
+            self.steps.append(PendingReservation(ask, None, None, decision.instance))
             return None
         node = self._state.nodes.get(decision.node)
         if node is None:
             return Reason.NODE_GONE
-        reason = holds.why_not(ask, node) if self._checked else None
+        reason = reservations.why_not(ask, node) if self._checked else None
         if reason is None:
-            holds.put(ask, node, self._now_ms, decision.until_ms)
-            self.steps.append(PendingHold(ask, node, decision.until_ms, decision.instance))
+            reservations.put(ask, node, self._now_ms, decision.until_ms)
+            self.steps.append(PendingReservation(ask, node, decision.until_ms, decision.instance))
         return reason
 
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loomcard.api.pending_plan import Grant, PendingHold, PendingPreemption, Step
+from loomcard.api.pending_plan import Grant, PendingPreemption, PendingReservation, Step
 from loomcard.model import events as ev
-from loomcard.model.holds import HoldRow
 from loomcard.model.objects import Application, AskKey, Attempt, Container, Node
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.reservations import ReservationRow
 from loomcard.model.resource import Resource
 from loomcard.model.state import ClusterState
 from loomcard.wire import messages as r
+from loomcard.wire import older
 
 
 class UntrustworthyError(Exception):
@@ -35,7 +36,7 @@ class Mirror:
         """``features``: what the engine says in its handshake that it can do."""
         self.types = list(resource_types)
         self.state = ClusterState(self.types)
-        self.state.holds.allowed = self._can_hold = "holds" in features
+        self.state.reservations.allowed = self._can_reserve = "reservations" in features
         self.sequence = 0  # of the last record applied
         self.now_ms = 0
         self.version = 0  # of the configuration
@@ -43,7 +44,7 @@ class Mirror:
         self.saved: dict[str, Any] = {}
         self.in_flight: list[Step] = []
         self.in_flight_round = 0
-        self.held: list[HoldRow] = []  # the holds before the plan in flight
+        self.reserved: list[ReservationRow] = []  # the reservations before the plan in flight
         self.changes: list[ev.Change] = []
         self.timers_due: dict[int, ev.Change] = {}  # by instance
         self.rebuilt = False  # a snapshot was read: every memory is stale
@@ -80,8 +81,8 @@ class Mirror:
         if self.in_flight:
             raise UntrustworthyError(f"no outcomes of plan {self.in_flight_round}")
         self._compare(batch.check)
-        self.state.holds.expire(batch.now_ms)
-        self.held = self.state.holds.rows()
+        self.state.reservations.expire(batch.now_ms)
+        self.reserved = self.state.reservations.rows()
 
     def absorb(self, records: Sequence[r.AnyRecord]) -> None:
         """Apply records without counting or comparing: a dumped state."""
@@ -114,16 +115,16 @@ class Mirror:
 
     def _snapshot(self, _: r.Snapshot) -> None:
         now_ms, self.state = self.state.shape_waits.now_ms, ClusterState(self.types)
-        self.state.shape_waits.now_ms, self.state.holds.allowed = now_ms, self._can_hold
+        self.state.shape_waits.now_ms, self.state.reservations.allowed = now_ms, self._can_reserve
         self.setup = None
         self.in_flight = []
         self.changes = []
         self.rebuilt = True
 
     def _setup(self, record: r.Setup) -> None:
-        self.setup = record.setup
+        self.setup = older.compiled(record.setup)
         self.version = record.version
-        self.state.set_up(record.setup)
+        self.state.set_up(self.setup)
         self.config_reloaded = True
 
     def _saved(self, record: r.SavedState) -> None:
@@ -161,8 +162,8 @@ class Mirror:
     def _refuse(self, record: r.Outcomes, step: Step, count: int, reason: str) -> None:
         if reason == Reason.LATE:
             self.stale_instances.add(step.instance)
-        if type(step) is PendingHold:
-            return  # the engine's list of holds follows
+        if type(step) is PendingReservation:
+            return  # the engine's list of reservations follows
         if type(step) is PendingPreemption:
             step.container.preempting_since = None
             c = step.container
@@ -276,8 +277,8 @@ class Mirror:
         attempt.blacklist = frozenset(record.names)
         self.state.touched(attempt.application)
 
-    def _holds(self, record: r.Holds) -> None:
-        self.state.holds.restore(record.holds)
+    def _reservations(self, record: r.Reservations) -> None:
+        self.state.reservations.restore(record.reservations)
 
     # Containers
 
@@ -297,7 +298,7 @@ class Mirror:
         if record.state == "running" and record.started_ms is None:
             container.started_ms = record.at_ms
         state.containers[container.number] = container
-        state.hold(container)
+        state.charge(container)
         leaf = attempt.application.queue
         self._add_event(ev.ContainerAdded, record, leaf, container, record.origin)
 
@@ -311,7 +312,7 @@ class Mirror:
         old, new = container.size, Resource(record.size)
         self.state.release(container)
         container.size = new
-        self.state.hold(container)
+        self.state.charge(container)
         leaf = container.application.queue
         self._add_event(ev.ContainerResized, record, leaf, container, old, new)
 
@@ -347,7 +348,7 @@ _HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {
     r.AttemptRemoved: Mirror._attempt_removed,
     r.AskChanged: Mirror._ask,
     r.Blacklist: Mirror._blacklist,
-    r.Holds: Mirror._holds,
+    r.Reservations: Mirror._reservations,
     r.ContainerAdded: Mirror._container_added,
     r.ContainerStarted: Mirror._container_started,
     r.ContainerResized: Mirror._container_resized,

@@ -29,7 +29,7 @@ from loomcard.api.view import (
 from loomcard.engine.instance import Instance
 from loomcard.engine.left_room import LeftRoom, could_lend
 from loomcard.engine.mirror import Mirror
-from loomcard.engine.place_hold import place_hold
+from loomcard.engine.place_reservation import place_reservation
 from loomcard.engine.timers import Timers
 from loomcard.engine.waits import end_rule_waits, wake_for_waits
 from loomcard.model.partitions import Stage
@@ -131,7 +131,7 @@ class PolicyTree:
         self._shares = None
         self._left.forget()
         end_rule_waits(mirror)
-        holds, ended = mirror.state.holds, mirror.state.holds.ended
+        reservations, ended = mirror.state.reservations, mirror.state.reservations.ended
         for instance in self.instances.values():
             self._prepare(instance, pending)
         again = any(instance.view._was_cut for instance in self.instances.values())
@@ -151,8 +151,8 @@ class PolicyTree:
             instance.view._unread = []
         self.mirror.state.enter(Stage.OVER)
         if pending.wants:
-            place_hold(pending)
-        wake_for_waits(pending, given_back=holds.ended != ended)
+            place_reservation(pending)
+        wake_for_waits(pending, given_back=reservations.ended != ended)
         if time is not None and time.cuts:
             pending.cuts = time.cuts
             pending.wake_root(1 if pending.steps or not again else CUT_AGAIN_MS)

@@ -45,7 +45,7 @@ def dump(mirror: Mirror) -> dict[str, Any]:
         "served_ms": state.shape_waits.served_ms,
         "ran": [[a.number, *a.ran] for a in state.applications.values()],
         "ran_all": [state.shape_waits.ran, state.shape_waits.masters_ran],
-        "holds": mirror.held,
+        "reservations": mirror.reserved,
         "plan": write_decisions(
             [(as_decision(step), getattr(step, "tag", None)) for step in mirror.in_flight]
         ),
@@ -83,7 +83,7 @@ class _Before:
 
 
 def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
-    """Bring a fresh mirror into a dumped state; what it then holds behaves as what was dumped."""
+    """Bring a fresh mirror into a dumped state; it then behaves as the dumped one."""
     records: list[r.AnyRecord] = [r.Setup(0, dumped["version"], dumped["setup"])]
     records += msgspec.convert(dumped["records"], list[r.AnyRecord])
     state = mirror.state
@@ -106,7 +106,7 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
 
 
 def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
-    """Since when asks wait, how long tasks ran and what is held: older journals say nothing."""
+    """Since when asks wait, how long tasks ran and what is reserved: older journals say nothing."""
     state, waits = mirror.state, mirror.state.shape_waits
     state.rule_waits.restore(dumped.get("rules", ()))
     for *key, since_ms in dumped.get("since", ()):
@@ -117,8 +117,8 @@ def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
     for number, *ran in dumped.get("ran", ()):
         state.applications[number].ran = ran
     waits.ran, waits.masters_ran = map(list, dumped.get("ran_all", ([0, 0], [0, 0])))
-    mirror.held = [tuple(row) for row in dumped.get("holds", ())]
-    state.holds.restore(mirror.held)
+    mirror.reserved = [tuple(row) for row in dumped.get("reservations", ())]
+    state.reservations.restore(mirror.reserved)
 
 
 def _extra(c: Container, preempting_since: int | None) -> list[Any]:

@@ -21,12 +21,16 @@ def end_rule_waits(mirror: Mirror) -> None:
 
 
 def wake_for_waits(pending: PendingPlan, *, given_back: bool) -> None:
-    """Room that was given back during a round is for a next round, and so are that of a hold and an
-    ask that a rule keeps waiting, once their time is over: of the root, which is called in every
-    one.
+    """Room that was given back during a round is for a next round, and so are that of a reservation
+    and an ask that a rule keeps waiting, once their time is over: of the root, which is called in
+    every one.
     """
     state = pending.state
-    wanted = [hold.until_ms for hold in state.holds if hold.until_ms is not None]
+    wanted = [
+        reservation.until_ms
+        for reservation in state.reservations
+        if reservation.until_ms is not None
+    ]
     wanted += [pending.now_ms + 1] if given_back else []
     rule_ms = state.rule_waits.next_ms()
     wanted += [] if rule_ms is None else [rule_ms]

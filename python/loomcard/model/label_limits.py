@@ -19,13 +19,14 @@ _Place = tuple[int, str]
 
 
 class LabelLimits:
-    """The limits of one configuration, and what is held under them.
+    """The limits of one configuration, and what is used under them.
 
     ``active`` is False where no queue states any. Use is counted as containers come and go, and
     again after nodes, labels or applications have changed their place.
 
     While it ``guards``, asks of a queue that has its guarantee on a label wait for a sibling below
-    its own, if that had asks that could be served when guarding began. ``held``: what waited so.
+    its own, if that had asks that could be served when guarding began. ``deferred``: what waited
+    so.
     """
 
     def __init__(self, queues: list[Queue]) -> None:
@@ -39,7 +40,7 @@ class LabelLimits:
         }
         self.active = bool(self._allowed or self._parts or self._guarantees)
         self.guards = False
-        self.held: dict[Ask, None] = {}
+        self.deferred: dict[Ask, None] = {}
         self._contested: dict[_Place, bool] = {}  # by parent: someone below it goes first
         self._limits: dict[_Place, Resource] = {}
         self._guaranteed: dict[_Place, Resource] = {}
@@ -50,7 +51,7 @@ class LabelLimits:
         """Containers are another queue's now; use is counted again when it is asked for."""
         self._version = -1
 
-    def hold(self, container: Container) -> None:
+    def charge(self, container: Container) -> None:
         """A container started."""
         if self._parts or self._guarantees:
             add_all(self._sums(container), container.size)
@@ -71,7 +72,7 @@ class LabelLimits:
         return sums
 
     def forbids(self, state: ClusterState, ask: Ask) -> Reason | None:
-        """Why the ask's queue may hold no further container of it on its label's nodes, or None."""
+        """Why the ask's queue may have no further container of it on its label's nodes, or None."""
         leaf, label = ask.application.queue, ask.label
         if not label:
             return None
@@ -93,12 +94,12 @@ class LabelLimits:
     # Guarantees: an order among siblings, while there is enough for neither
 
     def guard(self, guards: bool) -> None:
-        """From now on guarantees hold asks back, or they do not."""
+        """From now on guarantees defer asks, or they do not."""
         self.guards = guards and bool(self._guarantees)
         if self.guards:
-            self.held, self._contested = {}, {}
+            self.deferred, self._contested = {}, {}
 
-    def holds_back(self, state: ClusterState, ask: Ask) -> Reason | None:
+    def defers(self, state: ClusterState, ask: Ask) -> Reason | None:
         """Why an ask that no limit forbids waits for other queues' guarantees, or None."""
         if not ask.label:
             return None
@@ -107,13 +108,13 @@ class LabelLimits:
         while queue.parent is not None:
             contested = self._is_contested(state, queue.parent, ask.label)
             if contested and not self.below(state, queue, ask.label):
-                self.held[ask] = None
+                self.deferred[ask] = None
                 return Reason.LABEL_GUARANTEE
             queue = queue.parent
         return None
 
     def below(self, state: ClusterState, queue: Queue, label: str) -> bool:
-        """The queue holds less than it is guaranteed on the label's nodes, of all that is
+        """The queue uses less than it is guaranteed on the label's nodes, of all that is
         guaranteed.
         """
         place = (queue.number, label)
@@ -138,8 +139,8 @@ class LabelLimits:
         return found
 
     def could_go_on(self, state: ClusterState) -> bool:
-        """Whether some ask that was held back would fit."""
-        shapes = dict.fromkeys((ask.size, ask.label) for ask in self.held if ask.count > 0)
+        """Whether some ask that was deferred would fit."""
+        shapes = dict.fromkeys((ask.size, ask.label) for ask in self.deferred if ask.count > 0)
         return any(state.fit_indexes.first(*shape) for shape in shapes)
 
     # What the shares come to
@@ -158,7 +159,7 @@ class LabelLimits:
         self._used = {}
         for app in state.applications.values():
             for container in app.containers:
-                self.hold(container)
+                self.charge(container)
 
     def _above(self, state: ClusterState, queue: Queue, label: str) -> Resource:
         """What the queues above ``queue`` may use."""

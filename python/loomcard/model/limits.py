@@ -1,4 +1,4 @@
-"""From a compiled configuration and a capacity to the queue tree and what each queue may hold."""
+"""From a compiled configuration and a capacity to the queue tree and what each queue may use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from loomcard.model.reasons import Reason
 from loomcard.model.resource import UNLIMITED, Resource, room_for
 
 PPM = 1_000_000
-HOLD_SHARE_PPM = 100_000
-"""The part of a queue's maximum that may be held for its asks, unless it states another."""
-MOST_HOLD_NODES = 1000
-"""The most that ``hold_nodes`` may say."""
+RESERVATION_SHARE_PPM = 100_000
+"""The part of a queue's maximum that may be reserved for its asks, unless it states another."""
+MOST_RESERVATION_NODES = 1000
+"""The most that ``reservation_nodes`` may say."""
 
 
 def build_tree(setup: dict[str, Any], width: int) -> list[Queue]:
@@ -46,8 +46,9 @@ def resolve(queues: list[Queue], capacity: Resource, types: list[str]) -> None:
         queue.maximum = None if bound == {"ppm": PPM} else ceiling
         queue.user_limit = _part(spec["user_limit_ppm"], ceiling)
         queue.am_limit = _part(spec["am_share_ppm"], ceiling)
-        queue.hold_limit = Resource(
-            amount * spec.get("hold_share_ppm", HOLD_SHARE_PPM) // PPM for amount in ceiling
+        queue.reservation_limit = Resource(
+            amount * spec.get("reservation_share_ppm", RESERVATION_SHARE_PPM) // PPM
+            for amount in ceiling
         )
         queue.capped = [] if queue.parent is None else list(queue.parent.capped)
         if queue.maximum is not None:

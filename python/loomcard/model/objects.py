@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from loomcard.model.queue import Queue
+from loomcard.model.renamed import warn_renamed
 from loomcard.model.resource import Resource
 
 
@@ -24,8 +25,8 @@ class Node:
     """A machine running a NodeManager."""
 
     __slots__ = (
-        "capacity", "containers", "free", "hold", "host", "id", "label", "number", "rack", "room",
-        "shared",
+        "capacity", "containers", "free", "host", "id", "label", "number", "rack", "reservation",
+        "room", "shared",
     )  # fmt: skip
 
     def __init__(
@@ -55,17 +56,17 @@ class Node:
         self.free = list(capacity)
         """What no container takes; negative where the node shrank under its containers."""
         self.room = self.free
-        """What is free for anybody: less than ``free`` where room is held."""
-        self.hold: Hold | None = None
-        """The hold on it; a node has one at most."""
+        """What is free for anybody: less than ``free`` where room is reserved."""
+        self.reservation: Reservation | None = None
+        """The reservation on it; a node has one at most."""
         self.containers: dict[Container, None] = {}
         """What runs on it, as an ordered set."""
 
     def withhold(self) -> None:
-        """What is free changed, or what is held of it."""
+        """What is free changed, or what is reserved of it."""
         self.room = self.free
-        if self.hold is not None:
-            kept = zip(self.free, self.hold.ask.size, strict=True)
+        if self.reservation is not None:
+            kept = zip(self.free, self.reservation.ask.size, strict=True)
             self.room = [max(min(free, 0), free - size) for free, size in kept]
 
     @property
@@ -86,6 +87,12 @@ class Node:
 
     def __repr__(self) -> str:
         return f"Node({self.id}, free={self.free})"
+
+    @property
+    def hold(self) -> Reservation | None:
+        """Deprecated since 0.1: ``reservation``."""
+        warn_renamed("node.hold", "node.reservation")
+        return self.reservation
 
 
 class Partition:
@@ -145,7 +152,7 @@ class Application:
         self.past_attempts: dict[int, Attempt] = {}
         """Ended ones, whose containers may live on."""
         self.containers: dict[Container, None] = {}
-        """What it holds, as an ordered set."""
+        """Its containers, as an ordered set."""
         self.used = [0] * len(queue.used)
         """What its containers take."""
         self.sums = [self.used]  # what its containers are charged to; ClusterState adds the queues'
@@ -233,8 +240,8 @@ class Ask:
     """Outstanding demand of one attempt: ``count`` containers of one size, and where to."""
 
     __slots__ = (
-        "attempt", "count", "holds", "hosts", "is_am", "key", "label", "racks", "relax_locality",
-        "reported_reason", "shape_wait", "since_ms", "size", "strict_racks",
+        "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality",
+        "reported_reason", "reservations", "shape_wait", "since_ms", "size", "strict_racks",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
@@ -260,8 +267,8 @@ class Ask:
         """The node label that it needs; "" for none."""
         self.reported_reason: str | None = None
         """Why it waits, as last reported."""
-        self.holds: tuple[Hold, ...] = ()
-        """Room that is held for it; the hold placed first comes first."""
+        self.reservations: tuple[Reservation, ...] = ()
+        """Room that is reserved for it; the reservation placed first comes first."""
         self.shape_wait = _NO_WAIT
         self.since_ms = 0
         """When it last got a container, or came."""
@@ -272,9 +279,21 @@ class Ask:
         return self.attempt.application
 
     @property
-    def hold(self) -> Hold | None:
-        """Its hold; of several the one that was placed first."""
-        return self.holds[0] if self.holds else None
+    def reservation(self) -> Reservation | None:
+        """Its reservation; of several the one that was placed first."""
+        return self.reservations[0] if self.reservations else None
+
+    @property
+    def holds(self) -> tuple[Reservation, ...]:
+        """Deprecated since 0.1: ``reservations``."""
+        warn_renamed("ask.holds", "ask.reservations")
+        return self.reservations
+
+    @property
+    def hold(self) -> Reservation | None:
+        """Deprecated since 0.1: ``reservation``."""
+        warn_renamed("ask.hold", "ask.reservation")
+        return self.reservation
 
     @property
     def priority(self) -> int:
@@ -300,7 +319,7 @@ class Ask:
         return f"Ask({tuple(self.key)}, {self.count} x {tuple(self.size)})"
 
 
-class Hold:
+class Reservation:
     """Room kept on a node for one container of an ask, ``until_ms`` at the latest."""
 
     __slots__ = ("ask", "node", "placed_ms", "since_ms", "until_ms")
@@ -309,18 +328,18 @@ class Hold:
         self, ask: Ask, node: Node, until_ms: int | None, since_ms: int, placed_ms: int
     ) -> None:
         self.ask = ask
-        """For what room is held."""
+        """For what room is reserved."""
         self.node = node
         """Where."""
         self.until_ms = until_ms
         """When it ends at the latest; None: with its ask."""
         self.since_ms = since_ms
-        """When room was first held for the ask."""
+        """When room was first reserved for the ask."""
         self.placed_ms = placed_ms
-        """When it was last decided that it is held on this node."""
+        """When it was last decided that it is reserved on this node."""
 
     def __repr__(self) -> str:
-        return f"Hold({self.ask!r} on {self.node.id})"
+        return f"Reservation({self.ask!r} on {self.node.id})"
 
 
 def _rank(ask: Ask) -> tuple[bool, AskKey]:

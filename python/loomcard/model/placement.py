@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loomcard.model.holds import fits_held
 from loomcard.model.objects import Ask, Node
+from loomcard.model.reservations import fits_reserved
 from loomcard.model.resource import fits
 from loomcard.model.state import ClusterState
 
@@ -16,9 +16,9 @@ def place(state: ClusterState, ask: Ask) -> Node | None:
     """The best node for one container of ``ask`` now, queue limits aside; None when it fits nowhere
     it may go.
     """
-    for hold in ask.holds:
-        if _may(state, ask, hold.node):
-            return hold.node
+    for reservation in ask.reservations:
+        if _may(state, ask, reservation.node):
+            return reservation.node
     if not ask.hosts and not ask.racks and ask.relax_locality and not ask.attempt.blacklist:
         return state.fit_indexes.first(ask.size, ask.label)
     if state.fit_indexes.first(ask.size, ask.label) is None:
@@ -53,7 +53,7 @@ def _tiers(state: ClusterState, ask: Ask) -> Iterator[list[int]]:
 def _may(state: ClusterState, ask: Ask, node: Node) -> bool:
     if not state.fit_indexes.offers(node, ask.label):
         return False
-    if not fits(ask.size, node.room) and not fits_held(ask, node):
+    if not fits(ask.size, node.room) and not fits_reserved(ask, node):
         return False
     if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
         return False

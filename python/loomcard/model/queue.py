@@ -1,10 +1,11 @@
-"""A queue of the sharing tree, with what it holds and what it may hold."""
+"""A queue of the sharing tree, with what it uses and what it may use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from loomcard.model.renamed import warn_renamed
 from loomcard.model.resource import Resource
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ class Queue:
 
     __slots__ = (
         "am_limit", "am_used", "applications", "capped", "children", "guaranteed",
-        "hold_limit", "hold_nodes", "leaf", "maximum", "number", "oldest_ms", "parent", "path",
-        "pending_count", "policy", "spec", "used", "user_limit", "user_used", "watchers", "weight",
+        "leaf", "maximum", "number", "oldest_ms", "parent", "path", "pending_count", "policy",
+        "reservation_limit", "reservation_nodes", "spec", "used", "user_limit", "user_used",
+        "watchers", "weight",
     )  # fmt: skip
 
     def __init__(self, number: int, spec: dict[str, Any], parent: Queue | None, width: int) -> None:
@@ -41,15 +43,15 @@ class Queue:
         self.guaranteed = Resource([0] * width)
         """What it is guaranteed of the cluster's present capacity; 0 where nothing is."""
         self.maximum: Resource | None = None
-        """What it may hold at most."""
+        """What it may use at most."""
         self.user_limit: Resource | None = None
-        """What one user may hold in it at most."""
+        """What one user may use in it at most."""
         self.am_limit: Resource | None = None
-        """What AMs may hold in it at most."""
-        self.hold_limit = self.guaranteed
-        """What may be held for its asks together."""
-        self.hold_nodes: int = spec.get("hold_nodes", 1)
-        """On how many nodes room may be held for one application."""
+        """What AMs may use in it at most."""
+        self.reservation_limit = self.guaranteed
+        """What may be reserved for its asks together."""
+        self.reservation_nodes: int = spec.get("reservation_nodes", 1)
+        """On how many nodes room may be reserved for one application."""
         self.capped: list[Queue] = []
         """Itself and its ancestors, those that have a maximum."""
         self.used = [0] * width
@@ -75,7 +77,7 @@ class Queue:
 
     @property
     def below_guaranteed(self) -> bool:
-        """It holds less than its guaranteed capacity in every resource type that is guaranteed."""
+        """It uses less than its guaranteed capacity in every resource type that is guaranteed."""
         some = False
         for used, guaranteed in zip(self.used, self.guaranteed):  # noqa: B905 - equal by construction
             if guaranteed:
@@ -86,3 +88,15 @@ class Queue:
 
     def __repr__(self) -> str:
         return f"Queue({self.path}, used={self.used})"
+
+    @property
+    def hold_limit(self) -> Resource:
+        """Deprecated since 0.1: ``reservation_limit``."""
+        warn_renamed("queue.hold_limit", "queue.reservation_limit")
+        return self.reservation_limit
+
+    @property
+    def hold_nodes(self) -> int:
+        """Deprecated since 0.1: ``reservation_nodes``."""
+        warn_renamed("queue.hold_nodes", "queue.reservation_nodes")
+        return self.reservation_nodes

@@ -1,4 +1,4 @@
-"""The cluster's state as both engines keep it: who holds what, where, and what is asked for.
+"""The cluster's state as both engines keep it: who uses what, where, and what is asked for.
 
 Every change goes through here, so that free room, use per queue, user and application, and the
 counts that are
@@ -13,13 +13,13 @@ from typing import Any
 
 from loomcard.model import tallies
 from loomcard.model.fit_index import FitIndexes, Shape
-from loomcard.model.holds import Holds, fits_held
 from loomcard.model.label_limits import LabelLimits
 from loomcard.model.limits import build_tree, own_limit, resolve
 from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container, Member, Node
 from loomcard.model.partitions import Partitions, Stage
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.reservations import Reservations, fits_reserved
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
 from loomcard.model.rule_waits import RuleWaits
 from loomcard.model.shape_waits import ShapeWaits
@@ -51,7 +51,7 @@ class ClusterState:
         self.shape_waits = ShapeWaits()
         self.rule_waits = RuleWaits()
         self.fit_indexes = FitIndexes(self.nodes)
-        self.holds = Holds(self)
+        self.reservations = Reservations(self)
         self.partitions = Partitions()  # by node label
         self.node_watchers: list[dict[Node, None]] = []  # who wants to know which nodes changed
 
@@ -69,8 +69,8 @@ class ClusterState:
 
     def remove_node(self, node: Node) -> None:
         """A node leaves; its containers have ended before."""
-        if node.hold is not None:
-            self.holds.end(node.hold)
+        if node.reservation is not None:
+            self.reservations.end(node.reservation)
         del self.nodes[node.number]
         for table, name in ((self.hosts, node.host), (self.racks, node.rack)):
             table[name].remove(node.number)
@@ -86,7 +86,7 @@ class ClusterState:
         add_all([node.free], capacity.minus(node.capacity))
         node.capacity = capacity
         node.withhold()
-        self.holds.node_changed(node)
+        self.reservations.node_changed(node)
         self.fit_indexes.touch(node)
         self._mark_node(node)
 
@@ -94,7 +94,7 @@ class ClusterState:
         """A node comes to another partition; what runs on it stays."""
         self.partitions.leave(node)
         node.label, node.shared = label, shared
-        self.holds.node_changed(node)
+        self.reservations.node_changed(node)
         self.partitions.join(node)
         self.capacity_version += 1
         self.fit_indexes.forget()
@@ -126,7 +126,7 @@ class ClusterState:
         """Put another queue tree in place; applications keep their queue by its path, and holds
         end.
         """
-        self.holds.restore(())
+        self.reservations.restore(())
         self.queues = build_tree(setup, len(self.types))
         self.by_path = {queue.path: queue for queue in self.queues}
         self.label_limits = LabelLimits(self.queues)
@@ -141,7 +141,7 @@ class ClusterState:
         self._enter(app, app.queue)
 
     def move_application(self, app: Application, queue: Queue) -> None:
-        """An application goes to another leaf queue with all it holds and asks for."""
+        """An application goes to another leaf queue with all it uses and asks for."""
         if queue is app.queue:
             return
         old = app.queue
@@ -230,8 +230,8 @@ class ClusterState:
             if ask.label:
                 tallies.note_labelled(self.labelled, ask)
             self.shape_waits.changed(ask, shape, known)
-            if not after and ask.holds:
-                self.holds.end_all(ask)
+            if not after and ask.reservations:
+                self.reservations.end_all(ask)
         app = ask.attempt.application
         pending = app.pending_count
         app.pending_count = pending + change
@@ -252,11 +252,11 @@ class ClusterState:
         container.is_am = ask.is_am
         container.allocated_ms = now_ms
         ask.shape_wait.served_ms = ask.since_ms = self.shape_waits.served_ms = now_ms
-        if node.hold is not None and node.hold.ask is ask:
-            self.holds.end(node.hold)
+        if node.reservation is not None and node.reservation.ask is ask:
+            self.reservations.end(node.reservation)
         tallies.take_locality(ask, node, container)
         self._change_count(ask, -1)
-        self.hold(container)
+        self.charge(container)
         return container
 
     def undo(self, container: Container) -> Ask | None:
@@ -281,18 +281,18 @@ class ClusterState:
         if ask is not None and ask.count == 0:
             self._forget(ask)
 
-    def hold(self, container: Container) -> None:
+    def charge(self, container: Container) -> None:
         """Charge a container to its node, application, user and queues."""
         app = container.attempt.application
         node = container.node
         size = container.size
         subtract_all([node.free], size)
-        if node.hold is not None:
+        if node.reservation is not None:
             node.withhold()
         add_all(app.sums, size)
         if container.is_am:
             add_all([app.queue.am_used], size)
-        self.label_limits.hold(container)
+        self.label_limits.charge(container)
         node.containers[container] = None
         app.containers[container] = None
         self._mark(app, app.queue)
@@ -305,7 +305,7 @@ class ClusterState:
         node = container.node
         size = container.size
         add_all([node.free], size)
-        if node.hold is not None:
+        if node.reservation is not None:
             node.withhold()
         subtract_all(app.sums, size)
         if container.is_am:
@@ -354,8 +354,8 @@ class ClusterState:
             return Reason.BLACKLISTED
         if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
             return Reason.LOCALITY
-        if not fits(ask.size, node.room) and not fits_held(ask, node):
-            return Reason.HELD if fits(ask.size, node.free) else Reason.NODE_FULL
+        if not fits(ask.size, node.room) and not fits_reserved(ask, node):
+            return Reason.RESERVED if fits(ask.size, node.free) else Reason.NODE_FULL
         return self.limited(ask)
 
     def limited(self, ask: Ask) -> Reason | None:
@@ -373,7 +373,7 @@ class ClusterState:
             reason := self.limited_in(leaf, app.user, size, ask.is_am)
         ):
             return reason
-        return labels.holds_back(self, ask) if labels.guards else None
+        return labels.defers(self, ask) if labels.guards else None
 
     def limited_in(self, leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
         """Which limit of a leaf queue's own, user limit or AM share, forbids a user one more

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loomcard import HOLD_AFTER_MS, ClusterView, Plan, fill
+from loomcard import RESERVE_AFTER_MS, ClusterView, Plan, fill
 
 
 @dataclass(frozen=True)
 class DominantResourceFairness:
     """Serve the member with the smallest weighted dominant share first.
 
-    ``hold_after_ms``: as of ``fifo``.
+    ``reserve_after_ms``: as of ``fifo``.
     """
 
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     def decide(self, view: ClusterView) -> Plan:
         """The paper's Algorithm 1: pick the smallest dominant share s_i, grant one task, repeat."""
         plan = Plan(view)
-        return fill(plan, order=plan.dominant_share, hold_after_ms=self.hold_after_ms, goes_on=True)
+        return fill(
+            plan, order=plan.dominant_share, reserve_after_ms=self.reserve_after_ms, goes_on=True
+        )

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 from loomcard import (
-    HOLD_AFTER_MS,
+    RESERVE_AFTER_MS,
     ClusterView,
     Level,
     Member,
@@ -31,19 +31,19 @@ class FairScheduler:
     """As YARN's FairScheduler: by minimum share, then use by weight; per queue fair, drf or fifo.
 
     A queue's ``guaranteed`` is YARN's `minResources`. ``default``: the rule of a queue that
-    ``levels`` (queue path: rule) does not name. ``hold_after_ms``: as of ``fifo``.
+    ``levels`` (queue path: rule) does not name. ``reserve_after_ms``: as of ``fifo``.
     """
 
     default: Rule = "fair"
     levels: dict[str, Rule] = field(default_factory=dict)
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     walks_tree = True
 
     def decide(self, view: ClusterView) -> Plan:
         """From the root down, the first member by the queue's rule; one container a time."""
         plan = Plan(view)
-        return fill_tree(plan, partial(self._level, view), self.hold_after_ms)
+        return fill_tree(plan, partial(self._level, view), self.reserve_after_ms)
 
     def _level(self, view: ClusterView, queue: Queue) -> Level:
         rule = self.levels.get(queue.path, self.default)

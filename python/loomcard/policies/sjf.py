@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loomcard import (
-    HOLD_AFTER_MS,
+    RESERVE_AFTER_MS,
     ClusterView,
     Estimates,
     Finished,
@@ -21,11 +21,11 @@ class ShortestJobFirst(WeighsWork):
 
     The path (`remaining.critical_path_ms`) is that of the whole DAG, so the order of two
     applications never changes; without a hint it is the mean duration of the application's
-    finished tasks, at first ``assumed_ms``. ``hold_after_ms``: as of ``fifo``.
+    finished tasks, at first ``assumed_ms``. ``reserve_after_ms``: as of ``fifo``.
     """
 
     assumed_ms: float = 30_000.0
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     leaf_only = True
 
@@ -33,5 +33,10 @@ class ShortestJobFirst(WeighsWork):
         """Fill by the length of the critical path."""
         estimates = Estimates.of(view, memory, self.assumed_ms)
         plan = Plan(view)
-        fill(plan, order=estimates.critical_path_ms, hold_after_ms=self.hold_after_ms, goes_on=True)
+        fill(
+            plan,
+            order=estimates.critical_path_ms,
+            reserve_after_ms=self.reserve_after_ms,
+            goes_on=True,
+        )
         return plan, memory

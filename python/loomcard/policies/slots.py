@@ -12,7 +12,7 @@ from typing import Any
 
 from loomcard import (
     EVERYBODY,
-    HOLD_AFTER_MS,
+    RESERVE_AFTER_MS,
     RULE_MS,
     Amounts,
     Application,
@@ -21,16 +21,16 @@ from loomcard import (
     AttemptAdded,
     ClusterView,
     ExhaustedShapes,
-    HoldRules,
     Level,
     Node,
     Plan,
+    ReservationRules,
     Resource,
     fits,
     headroom_by_user,
     no_room,
     report_waiting,
-    serve_holds,
+    serve_reservations,
     want_room,
 )
 
@@ -43,14 +43,14 @@ class Slots:
     """Count containers, not resources: so many slots a node, shared fairly by their number.
 
     ``slots_per_node``: of every node; 0: as many slots of ``slot_memory_mb`` and ``slot_vcores``
-    (0: ignored) as its capacity holds. An AM takes a slot too. ``hold_after_ms``: as of
+    (0: ignored) as its capacity holds. An AM takes a slot too. ``reserve_after_ms``: as of
     ``fifo``; with the room a slot is held.
     """
 
     slots_per_node: int = 8
     slot_memory_mb: int = 1024
     slot_vcores: int = 1
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     leaf_only = True
     asks_again = True  # containers of other queues free slots too
@@ -77,8 +77,8 @@ class Slots:
         free = view.cache("free slots", lambda: FreeSlots(view, self))
         level = view.cache("order", lambda: Level(view.queue, by_slots).attach(view))
         free.update()
-        if view.holds and not plan.spent:
-            serve_holds(plan, lambda queue: queue is view.queue, free)
+        if view.reservations and not plan.spent:
+            serve_reservations(plan, lambda queue: queue is view.queue, free)
             free.update()
         level.update(view)
         full = ExhaustedShapes(view, shared=False)
@@ -95,7 +95,7 @@ class Slots:
             if not free.numbers and view.queue.pending_count:
                 plan.wait(view.queue, SLOTS, view.now_ms + RULE_MS)
             report_waiting(plan, level.unreported)
-            want_room(plan, level, self.hold_after_ms, free)
+            want_room(plan, level, self.reserve_after_ms, free)
         return plan, report_headroom(plan, reported, free.room(view.cluster_capacity))
 
 
@@ -127,7 +127,7 @@ def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
     return min(whole // part for whole, part in zip(capacity, slot, strict=False) if part > 0)
 
 
-class FreeSlots(HoldRules):
+class FreeSlots(ReservationRules):
     """The nodes that have a slot free, by number; each call looks at those that changed."""
 
     def __init__(self, view: ClusterView, slots: Slots) -> None:
@@ -147,7 +147,7 @@ class FreeSlots(HoldRules):
             before_free, before = self._counted.pop(number, (0, 0))
             alive = self._view.node(number) is node
             slots = self._slots(node) if alive else 0
-            free = max(0, slots - len(node.containers) - (node.hold is not None))
+            free = max(0, slots - len(node.containers) - (node.reservation is not None))
             if alive:
                 self._counted[number] = free, slots
             self.count += free - before_free

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from loomcard import (
     EVERYBODY,
-    HOLD_AFTER_MS,
+    RESERVE_AFTER_MS,
     SHARE,
     Amounts,
     Application,
@@ -37,12 +37,12 @@ class StrictShares:
 
     A queue's share is what it is guaranteed, and by weight its part of what no guarantee takes.
     ``over``: the members that the scope is divided among: those that ask for or hold something, or
-    all. The smallest dominant share goes first. ``hold_after_ms``: as of ``fifo``; nothing is held
-    beyond a share.
+    all. The smallest dominant share goes first. ``reserve_after_ms``: as of ``fifo``; nothing is
+    held beyond a share.
     """
 
     over: Literal["demanding", "all"] = "demanding"
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     asks_again = True  # what the scope is entitled to depends on other queues
 
@@ -60,7 +60,7 @@ class StrictShares:
         """
         plan = Plan(view)
         level_of = partial(self._level, view, plan.dominant_share)
-        fill_tree(plan, level_of, self.hold_after_ms)
+        fill_tree(plan, level_of, self.reserve_after_ms)
         if view.queue.leaf:
             _report_headroom(plan, level_of(view.queue), reported)
         return plan, reported

@@ -31,11 +31,14 @@ def check_agreement(rm: ResourceManager) -> None:
     )
     if not rm.needs_round and mine != theirs + unconfirmed and mine != theirs:
         raise InvariantError(f"the mirror holds {theirs}, the ResourceManager {mine}")
-    held, kept = (
-        [row[:4] for row in found.holds.rows()] for found in (rm.session.mirror.state, rm.state)
+    reserved, kept = (
+        [row[:4] for row in found.reservations.rows()]
+        for found in (rm.session.mirror.state, rm.state)
     )
-    if not rm.needs_round and held != kept:
-        raise InvariantError(f"the mirror keeps room for {held}, the ResourceManager for {kept}")
+    if not rm.needs_round and reserved != kept:
+        raise InvariantError(
+            f"the mirror keeps room for {reserved}, the ResourceManager for {kept}"
+        )
 
 
 def check_state(
@@ -53,7 +56,7 @@ def check_state(
               list(node.capacity))  # fmt: skip
         if min(node.free) < 0 and node not in too_full:
             raise InvariantError(f"node {node.id} holds more than it has: {node.free}")
-    _check_holds(state, shrunk=shrunk)
+    _check_reservations(state, shrunk=shrunk)
     for app in state.applications.values():
         _same(f"application {app.name}", app.used, _sum(app.containers, zero))
         pending = sum(ask.count for at in app.attempts.values() for ask in at.asks.values())
@@ -71,31 +74,34 @@ def check_state(
             raise InvariantError(f"queue {queue.path} exceeds its maximum: {queue.used}")
 
 
-def _check_holds(state: ClusterState, *, shrunk: bool) -> None:
-    held: dict[Queue, list[Resource]] = {}
+def _check_reservations(state: ClusterState, *, shrunk: bool) -> None:
+    reserved: dict[Queue, list[Resource]] = {}
     asks: dict[Application, Ask] = {}
-    for hold in state.holds:
-        node, ask = hold.node, hold.ask
-        if node.hold is not hold or hold not in ask.holds:
-            raise InvariantError(f"{hold} is not the only one of its node")
+    for reservation in state.reservations:
+        node, ask = reservation.node, reservation.ask
+        if node.reservation is not reservation or reservation not in ask.reservations:
+            raise InvariantError(f"{reservation} is not the only one of its node")
         app = ask.application
-        if asks.setdefault(app, ask) is not ask or len(ask.holds) > app.queue.hold_nodes:
-            raise InvariantError(f"{hold} is one too many of its application")
+        if (
+            asks.setdefault(app, ask) is not ask
+            or len(ask.reservations) > app.queue.reservation_nodes
+        ):
+            raise InvariantError(f"{reservation} is one too many of its application")
         queue: Queue | None = app.queue
         while queue is not None:
-            held.setdefault(queue, []).append(ask.size)
+            reserved.setdefault(queue, []).append(ask.size)
             queue = queue.parent
         if ask.count < 1 or state.nodes.get(node.number) is not node:
-            raise InvariantError(f"{hold} outlived its ask or its node")
+            raise InvariantError(f"{reservation} outlived its ask or its node")
         left = [max(0, f - size) for f, size in zip(node.free, ask.size, strict=True)]
         _same(f"room on {node.id}", [max(0, room) for room in node.room], left)
-    for queue, sizes in held.items() if not shrunk else ():
-        for limit, *amounts in zip(queue.hold_limit, *sizes, strict=True):
+    for queue, sizes in reserved.items() if not shrunk else ():
+        for limit, *amounts in zip(queue.reservation_limit, *sizes, strict=True):
             # One alone may be beyond it, the first; what needs nothing of a type has no say in it.
             if sum(amounts) > limit and sum(amount > 0 for amount in amounts) > 1:
                 raise InvariantError(f"holds of {queue.path} keep {amounts}, beyond {limit}")
     for node in state.nodes.values():
-        if node.hold is None and node.room is not node.free:
+        if node.reservation is None and node.room is not node.free:
             raise InvariantError(f"room is withheld on {node.id} for nobody")
 
 

@@ -62,7 +62,7 @@ class ResourceManager:
         self, types: list[str], setup: Mapping[str, Any], clock: Clock, journal: Path | None
     ) -> None:
         settings = {"policy_path": None}
-        hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, ["holds"], settings)
+        hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, ["reservations"], settings)
         self.session = Session(hello, journal)
         self.state = ClusterState(types)
         self.state.set_up(dict(setup))
@@ -82,7 +82,7 @@ class ResourceManager:
         ]
         self._outcomes: r.Outcomes | None = None
         self._version = 1  # of the configuration
-        self._reported_holds = 0  # their version in the last report; -1: report again
+        self._reported_reservations = 0  # their version in the last report; -1: report again
         self.rounds = 0
         self._sequence = 1
         self._next = {"node": 1, "application": 1, "attempt": 1, "container": 1}
@@ -261,10 +261,10 @@ class ResourceManager:
         if self._outcomes is not None:
             records.insert(0, self._outcomes)
         self._waiting = []
-        state.holds.expire(self.clock.now)
-        if state.holds.version != self._reported_holds:
-            self._reported_holds = state.holds.version
-            records.append(r.Holds(self.clock.now, state.holds.rows()))
+        state.reservations.expire(self.clock.now)
+        if state.reservations.version != self._reported_reservations:
+            self._reported_reservations = state.reservations.version
+            records.append(r.Reservations(self.clock.now, state.reservations.rows()))
         self.rounds += 1
         check = r.Check(
             len(state.nodes),
@@ -311,8 +311,8 @@ class ResourceManager:
         self._outcomes = r.Outcomes(self.clock.now, plan.round, first, numbers, refusals)
         if refusals:
             self.needs_round = True
-            if self.state.holds or any(type(d) is r.Keep for d in plan.decisions):
-                self._reported_holds = -1
+            if self.state.reservations or any(type(d) is r.Reserve for d in plan.decisions):
+                self._reported_reservations = -1
         for instance, at_ms in plan.timers:
             self._timers.put(instance, at_ms)
             if at_ms is not None:

@@ -104,7 +104,7 @@ DESIGNS: Final[tuple[Design, ...]] = (
         ("sjf", "srtf"),
         "bounded wait",
         ("node-sized", "too-large"),
-        "Room is held for who is first in line by the policy's own order, and under `sjf` and"
+        "Room is reserved for who is first in line by the policy's own order, and under `sjf` and"
         " `srtf` the larger job stands behind all smaller ones.",
     ),
     Design(

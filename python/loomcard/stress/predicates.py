@@ -60,7 +60,7 @@ class Ends:
 @dataclass(frozen=True)
 class NoIdleRoom:
     """Room is never left for longer than ``most_ms`` while a task waits that fits there and that no
-    limit of the queue tree forbids. Room that is held for another task does not count.
+    limit of the queue tree forbids. Room that is reserved for another task does not count.
     """
 
     most_ms: int = 2_000

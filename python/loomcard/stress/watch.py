@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from loomcard.model.holds import why_never
 from loomcard.model.objects import Application, Ask, Container, Node
 from loomcard.model.reasons import Reason
+from loomcard.model.reservations import why_never
 from loomcard.model.resource import Resource, fits, share
 from loomcard.model.state import ClusterState
 from loomcard.simulator.engine import Simulation

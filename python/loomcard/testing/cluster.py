@@ -95,7 +95,7 @@ class Cluster:
         self.tolerant = tolerant
         settings = {"journal_segment_rounds": segment_rounds, "saved_every_ms": 1000}
         settings |= {} if round_containers is None else {"round_containers": round_containers}
-        facts = ("test", "3.4.2", list(resource_types), ["holds"], settings)
+        facts = ("test", "3.4.2", list(resource_types), ["reservations"], settings)
         self.hello = r.Hello(r.SCHEMA, EPOCH, *facts)
         self.session = Session(self.hello, journal)
         self.now, self.seq, self.round_number, self.next_container = 0, 1, 1, 1
@@ -106,7 +106,7 @@ class Cluster:
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last reported
         self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last reported of it
         self.timers = Timers()  # by instance, when it wants to be called
-        self._sent_holds = 0  # their version when they were sent; -1: to be sent again
+        self._sent_reservations = 0  # their version when they were sent; -1: to be sent again
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
         self.outcomes: r.Outcomes | None = None
         self.in_round = False  # a plan is not carried out yet, or never was: a check failed
@@ -148,9 +148,12 @@ class Cluster:
         return {number: _granted(c) for number, c in self.state.containers.items()}
 
     @property
-    def holds(self) -> list[tuple[Key, int]]:
-        """For which ask room is held on which node."""
-        return [(hold.ask.key, hold.node.number) for hold in self.state.holds]
+    def reservations(self) -> list[tuple[Key, int]]:
+        """For which ask room is reserved on which node."""
+        return [
+            (reservation.ask.key, reservation.node.number)
+            for reservation in self.state.reservations
+        ]
 
     def place(self, node: int) -> tuple[str, str, str]:
         """Host, rack and label of a node."""
@@ -241,7 +244,7 @@ class Cluster:
     def snapshot(self, reason: str = "test") -> None:
         """The engine sends its whole state again: the mirror and every memory are rebuilt."""
         self.outcomes, self.timers = None, Timers()
-        self._sent_holds = -1
+        self._sent_reservations = -1
         self.waiting = self._opening(reason)
         self.waiting += [
             r.NodeAdded(
@@ -307,7 +310,7 @@ class Cluster:
         """Send what waits, outcomes first, and read the plan."""
         self.now, self.in_round = self.now + advance_ms, True
         self._what_is_due()
-        records = [*self.waiting, *self._changed_holds()]
+        records = [*self.waiting, *self._changed_reservations()]
         records[:0] = [] if self.outcomes is None else [self.outcomes]
         self.waiting, self.outcomes = [], None
         text = r.write(r.Batch(self.round_number, self.seq, self.now, self.check(), records))
@@ -328,14 +331,14 @@ class Cluster:
         counts = (len(state.nodes), len(state.applications), len(state.containers))
         return r.Check(*counts, state.pending_total, tuple(state.free))
 
-    def _changed_holds(self) -> list[r.AnyRecord]:
-        """The list of holds, where the mirror may have another."""
-        holds = self.state.holds
-        holds.expire(self.now)
-        if holds.version == self._sent_holds:
+    def _changed_reservations(self) -> list[r.AnyRecord]:
+        """The list of reservations, where the mirror may have another."""
+        reservations = self.state.reservations
+        reservations.expire(self.now)
+        if reservations.version == self._sent_reservations:
             return []
-        self._sent_holds = holds.version
-        return [r.Holds(self.now, holds.rows())]
+        self._sent_reservations = reservations.version
+        return [r.Reservations(self.now, reservations.rows())]
 
     def _what_is_due(self) -> None:
         for instance in self.timers.ring(self.now):
@@ -375,7 +378,7 @@ class Cluster:
             commit.refusals.clear()
         self._recount(too_full)
         if refused:
-            self._sent_holds = -1
+            self._sent_reservations = -1
         for instance, at_ms in plan.timers:
             self.timers.put(instance, at_ms)
         numbers = [container.number for container in found]

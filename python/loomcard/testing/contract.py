@@ -368,7 +368,7 @@ def _waits_boundedly(trial: Trial) -> None:
         Clause.WAIT,
         f"a task of {NODE} on nodes of that size waits for {STREAM_ROUNDS} s while tasks of "
         f"{SIZES[1]} that came later are served; the reported reason is {said}. "
-        "fill holds room for it",
+        "fill reserves room for it",
     )
 
 

@@ -126,6 +126,26 @@ class Document:
             Finding(line, column, path_text(path), message, hint, rule=rule, severity=severity)
         )
 
+    def rename(self, path: Path, new: str, rule: str) -> None:
+        """Give a key today's name, and warn of the former one."""
+        holder = self.data
+        for part in path[:-1]:
+            holder = holder[part]
+        old = str(path[-1])
+        message = f"{old} is now {new}; the old name goes with the next version"
+        self.report(path, message, f"write {new}", at_key=True, rule=rule, severity="warning")
+        items = [(new if key == old else key, value) for key, value in holder.items()]
+        holder.clear()
+        holder.update(items)
+        for table in (self._keys, self._values):
+            if path in table:
+                table[*path[:-1], new] = table[path]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any finding is more than a warning."""
+        return any(finding.severity == "error" for finding in self.findings)
+
     def by_rule(self, rule: str) -> None:
         """Give the findings that have no rule yet this one."""
         self.findings = [f if f.rule else replace(f, rule=rule) for f in self.findings]

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard.wire.messages import Allocate, Decision, Keep, Outcomes, Preempt, Release
+from loomcard.wire.messages import Allocate, Decision, Outcomes, Preempt, Reserve, Unreserve
 from loomcard.wire.plain_data import decode, encode
 
 
 def write_decisions(plan: Iterable[tuple[Decision, Any]]) -> list[list[Any]]:
-    """Decisions with the tags of their containers, as the header of a segment holds them."""
+    """Decisions with the tags of their containers, as the header of a segment has them."""
     return [_write(decision, tag) for decision, tag in plan]
 
 
@@ -23,9 +23,9 @@ def _write(decision: Decision, tag: Any) -> list[Any]:
     key = [decision.attempt, decision.priority, decision.allocation_request_id]
     if isinstance(decision, Allocate):
         return ["grant", key, decision.node, decision.count, decision.instance, encode(tag)]
-    if isinstance(decision, Keep):
-        return ["hold", key, decision.node, decision.until_ms, decision.instance]
-    return ["hold", key, None, None, decision.instance]
+    if isinstance(decision, Reserve):
+        return ["reserve", key, decision.node, decision.until_ms, decision.instance]
+    return ["reserve", key, None, None, decision.instance]
 
 
 def read_decisions(plan: Iterable[Sequence[Any]]) -> list[tuple[Decision, Any]]:
@@ -42,8 +42,8 @@ def _read(kind: str, facts: list[Any]) -> tuple[Decision, Any]:
     node, until_ms, instance = rest
     attempt, priority, request_id = key
     if node is None:
-        return Release(attempt, priority, request_id, instance), None
-    return Keep(attempt, priority, request_id, node, until_ms, instance), None
+        return Unreserve(attempt, priority, request_id, instance), None
+    return Reserve(attempt, priority, request_id, node, until_ms, instance), None
 
 
 def granted(

@@ -17,12 +17,8 @@ from typing import Any
 
 import msgspec
 
+from loomcard.wire import older
 from loomcard.wire.messages import Batch, Hello, PlanReply, read_reply, read_request
-
-_BEFORE = 2
-"""The oldest schema of a journal that can be read."""
-_FIELDS = ("tag", *PlanReply.__struct_fields__)
-_WAITS, _QUEUE_WAITS = _FIELDS.index("waits"), _FIELDS.index("queue_waits")
 
 
 class JournalError(Exception):
@@ -59,8 +55,9 @@ class Round:
 
     def __init__(self, segment: Segment, index: int) -> None:
         self.segment = segment
-        self.batch_text, self.plan_text = segment.rounds[index]
         self.line = 2 * index + 2  # of the batch; the plan's is the next
+        with reading(self.batch_place, "the round cannot be read"):
+            self.batch_text, self.plan_text = older.texts(segment.header, *segment.rounds[index])
 
     @property
     def batch_place(self) -> str:
@@ -85,19 +82,10 @@ class Round:
     def plan(self) -> PlanReply:
         """What the policies answered. Raises JournalError."""
         with reading(self.plan_place, "the plan cannot be read"):
-            older = self.segment.hello.schema == _BEFORE
-            found = read_reply(_as_now(self.plan_text) if older else self.plan_text)
+            found = read_reply(self.plan_text)
             if not isinstance(found, PlanReply):
                 raise TypeError(f"expected a plan, found {type(found).__name__}")
             return found
-
-
-def _as_now(text: str) -> str:
-    """A plan of schema 2 in today's: its asks wait without a bound, and no queue says why."""
-    plan = msgspec.json.decode(text)
-    plan[_WAITS] = [[*row, None] for row in plan[_WAITS]]
-    plan.insert(_QUEUE_WAITS, [])
-    return msgspec.json.encode(plan).decode()
 
 
 def rounds(journal: Path) -> Iterator[Round]:
@@ -156,7 +144,7 @@ def read_segment(path: Path) -> Segment:
     JournalError.
     """
     try:
-        lines = _text(path).split("\n")  # texts hold other ends of lines
+        lines = _text(path).split("\n")  # texts have other ends of lines
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -171,6 +159,8 @@ def read_segment(path: Path) -> Segment:
         raise JournalError(f'{path}:1: expected ["segment", {{...}}]: {error}') from error
     if tag != "segment":
         raise JournalError(f"{path}:1: expected a segment, found {tag!r}")
+    with reading(f"{path}:1", "the header cannot be read"):
+        header = older.header(header)
     return Segment(path, header, list(_rounds(path, lines)))
 
 

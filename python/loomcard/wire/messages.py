@@ -1,4 +1,4 @@
-"""Text to events and plans to text: the messages of docs/reference/wire.md, schema version 2, as
+"""Text to events and plans to text: the messages of docs/reference/wire.md, schema version 4, as
 typed records.
 
 Every message is a JSON array. A record is an array whose first element is its tag; msgspec decodes
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-SCHEMA = 3
+SCHEMA = 4
 
 Amounts = tuple[int, ...]
 """A resource vector on the wire: integers in the order of the handshake's ``resource_types``."""
@@ -160,12 +160,13 @@ class AskChanged(Record, frozen=True, tag="ask", gc=True):
     strict_racks: list[str] = []
 
 
-class Holds(Record, frozen=True, tag="holds", gc=True):
-    """The whole list of holds, each (attempt, priority, allocation_request_id, node, until_ms,
-    since_ms, placed_ms); sent where it changed or may not be what the last plan made of it.
+class Reservations(Record, frozen=True, tag="reservations", gc=True):
+    """The whole list of reservations, each (attempt, priority, allocation_request_id, node,
+    until_ms, since_ms, placed_ms); sent where it changed or may not be what the last plan made of
+    it.
     """
 
-    holds: list[tuple[int, int, int, int, int | None, int, int]]
+    reservations: list[tuple[int, int, int, int, int | None, int, int]]
 
 
 class Blacklist(Record, frozen=True, tag="blacklist", gc=True):
@@ -240,7 +241,7 @@ AnyRecord = (
     | AttemptRemoved
     | AskChanged
     | Blacklist
-    | Holds
+    | Reservations
     | ContainerAdded
     | ContainerStarted
     | ContainerResized
@@ -310,9 +311,9 @@ class Preempt(msgspec.Struct, array_like=True, frozen=True, tag="preempt", gc=Fa
     instance: int
 
 
-class Keep(msgspec.Struct, array_like=True, frozen=True, tag="hold", gc=False):
+class Reserve(msgspec.Struct, array_like=True, frozen=True, tag="reserve", gc=False):
     """Keep room on a node for one container of an ask, till ``until_ms`` (None: till it is granted
-    or given up). Where it has as many holds as it may have, the one placed first ends.
+    or given up). Where it has as many reservations as it may have, the one placed first ends.
     """
 
     attempt: int
@@ -323,8 +324,8 @@ class Keep(msgspec.Struct, array_like=True, frozen=True, tag="hold", gc=False):
     instance: int
 
 
-class Release(msgspec.Struct, array_like=True, frozen=True, tag="release_hold", gc=False):
-    """Give up the holds of an ask."""
+class Unreserve(msgspec.Struct, array_like=True, frozen=True, tag="unreserve", gc=False):
+    """Give up the reservations of an ask."""
 
     attempt: int
     priority: int
@@ -332,7 +333,7 @@ class Release(msgspec.Struct, array_like=True, frozen=True, tag="release_hold", 
     instance: int
 
 
-Decision = Allocate | Preempt | Keep | Release
+Decision = Allocate | Preempt | Reserve | Unreserve
 
 
 class PlanReply(msgspec.Struct, array_like=True, tag="plan", kw_only=False):

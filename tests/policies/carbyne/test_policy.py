@@ -223,7 +223,7 @@ def test_finished_siblings_correct_the_estimate():
     [
         {"altruism": 1.5}, {"altruism": -0.1}, {"default_rule": "fifo"}, {"leftover_rule": "drf"},
         {"loan": "never"}, {"tolerance_ms": -1}, {"assumed_ms": 0}, {"most_steps": 0},
-        {"error_percent": -100}, {"error_part": 2}, {"hold_after_ms": -1},
+        {"error_percent": -100}, {"error_part": 2}, {"reserve_after_ms": -1},
     ],
 )  # fmt: skip
 def test_options_that_cannot_be_are_refused(wrong):

@@ -299,8 +299,8 @@ def test_15_scale_of_amounts_and_of_times_changes_nothing_but_units(apps, shape,
     nodes, slots = shape
     assert play(on(larger, (nodes, slots * by))).rows() == plain
     longer = [stretched(each, by) for each in apps]
-    slow = play(on(longer, shape), hold_after_ms=5000 * by)
-    usual = play(on(apps, shape), hold_after_ms=5000)
+    slow = play(on(longer, shape), reserve_after_ms=5000 * by)
+    usual = play(on(apps, shape), reserve_after_ms=5000)
     assert slow.rows(by) == usual.rows()
 
 

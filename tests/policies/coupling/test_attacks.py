@@ -87,7 +87,7 @@ def test_on_a_full_cluster_too(count, most):
     waits when it comes has it. Of two jobs the hopeless one waits every other time; were it chosen
     again as soon as it gave up, 45 rounds would pass.
     """
-    made = coupling(1, 1, 1, 1, hold_after_ms=0)
+    made = coupling(1, 1, 1, 1, reserve_after_ms=0)
     hopeless = range(1, count + 1)
     exhausted(made, 9, *hopeless)
     job(made, 8, 9_999, 0)
@@ -109,7 +109,7 @@ def test_who_waits_in_vain_again_and_again_has_fewer_turns(count):
     gives up; a map takes it. By turns the hopeless would wait for ever, were not each passed over
     for longer each time that the other could have been served.
     """
-    made = coupling(1, 1, 1, 1, hold_after_ms=0)
+    made = coupling(1, 1, 1, 1, reserve_after_ms=0)
     hopeless = range(1, count + 1)
     exhausted(made, 9, *hopeless)
     job(made, 8, 9_999, 0)
@@ -338,7 +338,7 @@ def test_nothing_is_left_of_jobs_that_ended():
 
 
 def test_who_ends_while_a_wait_of_four_rounds_is_over_leaves_nothing():
-    made = coupling(2, 2, hold_after_ms=0)
+    made = coupling(2, 2, reserve_after_ms=0)
     exhausted(made, 1)
     made.ask(1, 1, LARGE, REDUCE)
     while made.memory().waiting[0].wait < 8:

@@ -39,7 +39,7 @@ def waiting_maps(made: Cluster) -> bool:
 
 def cluster(nodes: int, slots: int, keys: dict[str, Any] | None = None, **options: Any) -> Cluster:
     """Nodes of so many slots; ``keys``: of the queue."""
-    compiled = flat("coupling", hold_after_ms=0, **options)
+    compiled = flat("coupling", reserve_after_ms=0, **options)
     compiled["queues"][1] |= keys or {}
     made = Cluster(compiled)
     for number in range(1, nodes + 1):
@@ -68,7 +68,7 @@ def test_room_behind_another_label_does_not_count() -> None:
 def test_what_maps_do_not_need_is_the_reduces_own() -> None:
     """Slots of two kinds, as in the paper: six of one, and two that reduces alone take."""
     made = Cluster(
-        flat("coupling", hold_after_ms=0), resource_types=("memory_mb", "vcores", "slots")
+        flat("coupling", reserve_after_ms=0), resource_types=("memory_mb", "vcores", "slots")
     )
     made.add_node(1, 1024 * 6, 6, 2)
     assert most_reduces(made, (0,), (*SLOT, 1)) == 2

@@ -34,10 +34,10 @@ class Life(PolicyMachine):
     @classmethod
     def compiled(cls, draw: Any) -> dict[str, Any]:
         """One queue; the peek sees all nodes or two. Nothing but Wait Scheduling launches reduces:
-        no room is held.
+        no room is reserved.
         """
         peeked = draw(st.sampled_from([0, 2]))
-        return compiled(Coupling(peeked_nodes=peeked, hold_after_ms=0, lists=cls.lists))
+        return compiled(Coupling(peeked_nodes=peeked, reserve_after_ms=0, lists=cls.lists))
 
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:

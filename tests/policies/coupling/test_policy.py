@@ -303,7 +303,7 @@ def test_a_reduce_that_fits_nowhere_holds_nobody_up():
 
 def test_who_gave_up_lets_others_go_first():
     """Both nodes are full for job 1's large reduce and become free for nothing but a small one."""
-    made = coupling(4, 4, hold_after_ms=0)
+    made = coupling(4, 4, reserve_after_ms=0)
     for app in (1, 2):
         job(made, app, 1, 1)
     beat(made, 1)
@@ -353,7 +353,7 @@ def test_each_leaf_queue_has_its_own_candidate():
     [("threshold", 0), ("threshold", 3.5), ("kept_nodes", 0), ("alpha_rack", 1.1),
      ("alpha_remote", -0.1), ("alpha_rack_reduce", 2), ("beta_least", -1), ("beta_fixed", 1.5),
      ("peeked_nodes", -1), ("delay_node_ms", -1), ("delay_rack_ms", -1), ("give_up_rounds", -1),
-     ("hold_after_ms", -1), ("reduces", "x"), ("maps", "x"), ("unknown_reduces", "x"),
+     ("reserve_after_ms", -1), ("reduces", "x"), ("maps", "x"), ("unknown_reduces", "x"),
      ("fairness", "x"), ("distances", {"/a": {"/b": -1}})],
 )  # fmt: skip
 def test_options_are_checked(option, value):

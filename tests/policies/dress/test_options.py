@@ -106,7 +106,7 @@ def test_with_one_category_it_is_first_in_first_out(theta):
         ({"waiting_ams": 0.0}, "waiting_ams is above 0"),
         ({"waiting_ams": 0.6}, "waiting_ams is above 0 and at most 0.5"),
         ({"reading": "best"}, "printed, share"),
-        ({"hold_after_ms": -1}, "hold_after_ms is at least 0"),
+        ({"reserve_after_ms": -1}, "reserve_after_ms is at least 0"),
         ({"pack": "half"}, "whole, partial"),
     ],
 )

@@ -59,8 +59,8 @@ def check_round(cluster: Cluster) -> None:
     free = [sum(node.free[r] for node in state.nodes.values()) for r in (0, 1)]
     assert [h + f for h, f in zip(held, free, strict=True)] == list(state.capacity)
     assert 0 <= found.memory.delta <= 1
-    if any(hold.placed_ms == cluster.now for hold in state.holds):
-        return  # a hold moved after all were served: the room it gave back is for the next round
+    if any(reservation.placed_ms == cluster.now for reservation in state.reservations):
+        return  # one moved after all were served: its room is for the next round
     for kind, queue in found.queues.items():
         for application in queue.entries:
             for ask in application.asks:
@@ -70,7 +70,7 @@ def check_round(cluster: Cluster) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
-@example(seed=10948)  # a hold moves, and the room it gave back is free till the next round
+@example(seed=10948)  # a reservation moves, and the room it gave back is free till the next round
 @example(seed=346)  # a job becomes large between two ticks while LD waits for the next
 def test_every_life_keeps_the_border(seed):
     """A grant only within the quota, or where no large job could use it, and past nobody; what is

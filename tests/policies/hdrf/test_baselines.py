@@ -117,7 +117,7 @@ class ClusterMachine(PolicyMachine):
         policy, queues = draw(st.sampled_from(ALL)), draw(st.sampled_from(SET_UPS))
         options = draw(st.sampled_from(["{}", "{headroom: false}", "{leaf: queue}"]))
         if policy == "hdrf":
-            more = ["{headroom: true}", "{setting: cap}", "{setting: prose, hold_after_ms: 50}"]
+            more = ["{headroom: true}", "{setting: cap}", "{setting: prose, reserve_after_ms: 50}"]
             options = draw(st.sampled_from([options, *more]))
         text = f"version: 1\npolicy: {policy}\noptions: {options}\nqueues: {queues}\n"
         return compiled(text)

@@ -213,7 +213,7 @@ def test_what_is_shown_is_what_preemption_enforces():
 
 def test_room_is_held_on_one_server_for_a_task_as_large_as_a_server():
     """The application that came late with them is at its guarantee, 16 of 48 CPUs, and the cluster
-    stays in use; without holds it has nothing.
+    stays in use; without reservations it has nothing.
     """
     queues = {"a": {}, "b": {}, "c": {}}
     applications = [
@@ -228,27 +228,27 @@ def test_room_is_held_on_one_server_for_a_task_as_large_as_a_server():
     print(f"used {used:.1%}, the big one holds {big:.1f} of 48 CPUs")
     assert used > 0.85
     assert big >= 15
-    without = run(queues, applications, [(100_000, 8)] * 6, stop_s=200, hold_after_ms=0)
+    without = run(queues, applications, [(100_000, 8)] * 6, stop_s=200, reserve_after_ms=0)
     assert held_at(without, "big", 1, 190) == 0
 
 
 @pytest.mark.parametrize(
     ("options", "soon_ms"),
     [
-        ({"preempt_after_ms": 20_000, "hold_after_ms": 0}, 47_000),
-        ({"preempt_after_ms": 4_000, "hold_after_ms": 0}, 31_000),
+        ({"preempt_after_ms": 20_000, "reserve_after_ms": 0}, 47_000),
+        ({"preempt_after_ms": 4_000, "reserve_after_ms": 0}, 31_000),
         ({"preempt_after_ms": 4_000}, 31_000),
         ({"preempt_after_ms": 20_000}, 31_000),
     ],
-    ids=["late, holds off", "soon, holds off", "before a hold", "after a hold"],
+    ids=["late, holds off", "soon, holds off", "before a reservation", "after a reservation"],
 )
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_leaf_for_which_room_is_taken_has_its_task_within_a_grace_period(
     options, soon_ms, seed
 ):
-    """The huge task comes at 10 s; once it has waited, what comes free on one server is held for
-    it, by preemption or, as by default after 5 s, as for the first in line: its sibling does not
-    collect. Tasks of 10 s end sooner than a grace of 15 s. Those who came before keep a third.
+    """The huge task comes at 10 s; once it has waited, what comes free on one server is reserved
+    for it, by preemption or, as by default after 5 s, as for the first in line: its sibling does
+    not collect. Tasks of 10 s end sooner than a grace of 15 s. Those who came before keep a third.
     """
     queues = {"p": {"queues": {"small": {}, "huge": {}}}, "q": {}, "r": {}}
     applications = [

@@ -135,7 +135,7 @@ COMES = st.tuples(
 
 
 @settings(deadline=None, max_examples=40)
-@example(  # a hold that is moved is not one more
+@example(  # a reservation that is moved is not one more
     steps=[("p.x", (0, 1, 0), 12), ("p.x", (0, 0, 2), 9), ("p.x", (0, 1, 0), 5)], leaf="application"
 )
 @given(
@@ -225,7 +225,7 @@ def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():
         {"preempt_after_ms": -1},
         {"preempt_budget": 0},
         {"preempt_budget": 1.5},
-        {"hold_after_ms": -1},
+        {"reserve_after_ms": -1},
     ],
 )
 def test_wrong_options_are_refused(wrong):

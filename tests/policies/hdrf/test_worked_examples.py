@@ -295,10 +295,10 @@ def late(rule: str, **more) -> Running:
 @pytest.mark.parametrize("rule", ROUNDS)
 def test_who_needs_what_others_free_apart_starves_unless_it_is_kept_for_it(rule, headroom):
     """Not in the paper, and true of plain DRF: a CPU alone or a GPU alone fits only whom it came
-    from. Where room is held, c has its third; static is a half, so the rest is not mended.
+    from. Where room is reserved, c has its third; static is a half, so the rest is not mended.
     """
     assert late(rule, headroom=headroom).tasks == [30, 30, 0]
-    assert late(rule, headroom=headroom, hold=True).tasks == [20, 20, 10]
+    assert late(rule, headroom=headroom, reserve=True).tasks == [20, 20, 10]
 
 
 def test_room_is_held_on_one_server_alone():
@@ -306,7 +306,7 @@ def test_room_is_held_on_one_server_alone():
     root = tree(JOINT)
     *_, c = root.leaves()
     c.wants = False
-    running = Running("static", root, *[(5, 5)] * 4, hold=True)
+    running = Running("static", root, *[(5, 5)] * 4, reserve=True)
     c.wants = True
     first = running.leaves["a"]
     for _ in range(2):

@@ -13,7 +13,7 @@ class StageTasks:
 
     ``running``, ``asked``, ``done``, ``waiting``: how many tasks of each stage run, are asked for,
     have finished and have not started. ``tasks``: how many run or are asked for in all, of no stage
-    too. ``masters``: the amounts that its AMs hold.
+    too. ``masters``: the amounts that its AMs use.
 
     Call ``ended`` for each `ContainerCompleted`, ``granted`` for each of the policy's own grants,
     ``forget`` after any other change of its containers, and ``count`` before reading.
@@ -78,7 +78,7 @@ class StageTasks:
             stage = self.stage_of(container.ask_key)
             if container.is_am:
                 pairs = zip(self.masters, container.size, strict=True)
-                self.masters = [held + size for held, size in pairs]
+                self.masters = [used + size for used, size in pairs]
             elif stage is not None:
                 self.running[stage] += 1
 

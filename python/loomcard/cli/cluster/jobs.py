@@ -293,9 +293,10 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         f"granted by policy {grants['policy']}, by the fallback {grants['fallback']}; "
         f"refused: {refused or 'none'}"
     )
-    for hold in scheduler.get("holds", ()):
-        room = amounts(hold["resource"])
-        out.print(f"{room} on {hold['node']} held for {hold['application']} in {hold['queue']}")
+    for reservation in scheduler.get("reservations", ()):
+        room = amounts(reservation["resource"])
+        application, queue = reservation["application"], reservation["queue"]
+        out.print(f"{room} on {reservation['node']} reserved for {application} in {queue}")
     _print_queues(out, scheduler["queues"])
     for section in tables(scheduler["queues"]):
         shown = Table(title=printable(section.title) or None, title_justify="left")

@@ -288,13 +288,15 @@ def _check(
     from loomcard.config.source import SourceError, resolve
 
     found: Sequence[Finding] = ()
+    warned: list[Finding] = []
     setup: dict[str, Any] = {"hash": None, "queues": []}
     try:
         source = resolve(file)
         setup = compile_setup(
-            source.text, source.name, policy_path=policy_path, beside=source.folder, isolated=True
-        )
-        found = left_waiting(source.text, setup, policy_path)
+            source.text, source.name, policy_path=policy_path, beside=source.folder,
+            isolated=True, warn=warned.append,
+        )  # fmt: skip
+        found = [*warned, *left_waiting(source.text, setup, policy_path)]
         found += misfits(source.text, setup, facts) if facts is not None else []
     except FindingsError as error:
         found = error.findings

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Literal
 
 from loomcard import (
-    HOLD_AFTER_MS,
+    RESERVE_AFTER_MS,
     ClusterView,
     Level,
     Plan,
@@ -37,14 +37,14 @@ class CapacityScheduler:
     ``minimum_user_limit_percent`` and ``user_limit_factor`` are YARN's `minimum-user-limit-percent`
     and `user-limit-factor` (-1: none); ``ordering``: of a leaf's applications, as YARN's
     `ordering-policy`; ``calculator``: `memory` is YARN's DefaultResourceCalculator.
-    ``hold_after_ms``: as of ``fifo``.
+    ``reserve_after_ms``: as of ``fifo``.
     """
 
     ordering: Literal["fifo", "fair"] = "fifo"
     minimum_user_limit_percent: int = 100
     user_limit_factor: float = 1.0
     calculator: Literal["dominant", "memory"] = "dominant"
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     walks_tree = True
 
@@ -58,7 +58,7 @@ class CapacityScheduler:
         """At each queue, the child of the least used capacity; in a leaf, who came first."""
         guarantees = view.cache("guarantees", lambda: Guarantees(view.queue))
         guarantees.update(view)
-        return fill_tree(Plan(view), partial(self._level, guarantees), self.hold_after_ms)
+        return fill_tree(Plan(view), partial(self._level, guarantees), self.reserve_after_ms)
 
     def _level(self, guarantees: Guarantees, queue: Queue) -> Level:
         if not queue.leaf:

@@ -11,7 +11,7 @@ from typing import Any
 from loomcard import Application, Ask, Container, Dag, StageTasks
 from loomcard.policies.carbyne.asks import is_altruistic, is_default
 from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
-from loomcard.policies.carbyne.waves import Stage, holds
+from loomcard.policies.carbyne.waves import Stage, fits
 
 MOST_ENDS = 10
 """About so many ends of running tasks are distinguished in a stage when a job is planned."""
@@ -113,7 +113,7 @@ class Job(StageTasks):
             stage = self.planned_stage(ask)
             tasks = ask.count if stage is None else min(ask.count, must.get(stage, 0))
             if tasks > 0:
-                tasks = min(tasks, holds(ask.size, self._room(ask, used)))
+                tasks = min(tasks, fits(ask.size, self._room(ask, used)))
             if tasks > 0:
                 if stage is not None:
                     must[stage] -= tasks

@@ -28,7 +28,7 @@ from loomcard.policies.carbyne.job import Job
 from loomcard.policies.carbyne.options import Options
 from loomcard.policies.carbyne.paper import inter_job, water_filling
 from loomcard.policies.carbyne.planning import plan
-from loomcard.policies.carbyne.waves import holds, parts
+from loomcard.policies.carbyne.waves import fits, parts
 
 WORK_UNIT = 1_000_000
 """Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in whatever
@@ -218,7 +218,7 @@ class Jobs:
         shapes = dict.fromkeys((a.size, a.label) for a in app.asks if a.count > 0 and not a.is_am)
         left = [most - used for most, used in zip(job.most, app.used, strict=True)]
         self.asking_lines.enter(app, [
-            (shape, (any(app.used) and not holds(shape[0], left), job.work, *place, app))
+            (shape, (any(app.used) and not fits(shape[0], left), job.work, *place, app))
             for shape in shapes
         ])  # fmt: skip
 

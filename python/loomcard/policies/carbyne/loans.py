@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from loomcard import Ask, AskKey, ClusterView, Container, Node, Plan, why_never
 from loomcard.policies.carbyne.job import Job, left_ms
 from loomcard.policies.carbyne.jobs import Jobs
-from loomcard.policies.carbyne.waves import EPS, Profile, Vector, add, holds, parts
+from loomcard.policies.carbyne.waves import EPS, Profile, Vector, add, fits, parts
 
 REASON = "carbyne-loan"
 """Why a container is taken back."""
@@ -50,7 +50,7 @@ class Guard:
         """One task more, from now to its end, leaves room for all that is planned."""
         size, end = parts([ask.size], self._whole)[0], self._expected(job, ask.key)
         rows = zip(self._profile.at, self._profile.free, strict=True)
-        return all(holds(size, free) for at, free in rows if at < end - EPS)
+        return all(fits(size, free) for at, free in rows if at < end - EPS)
 
     def lent(self, job: Job, ask: Ask) -> None:
         """One task of the ask was started."""
@@ -116,13 +116,13 @@ def _making_room(
         alone = [float(amount) for amount in node.room]
         room, uses, taken = rooms.setdefault(node, (list(alone), {}, []))
         add(alone, container.size, 1)
-        if holds(size, alone):
+        if fits(size, alone):
             return [container]
         used = uses.setdefault(job, [float(amount) for amount in job.app.used])
         if _beyond(job, used, container):
             add(room, container.size, 1)
             add(used, container.size, -1)
             taken.append(container)
-            if holds(size, room) and (not found or len(taken) < len(found)):
+            if fits(size, room) and (not found or len(taken) < len(found)):
                 found = list(taken)
     return found

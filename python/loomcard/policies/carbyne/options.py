@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from loomcard import HOLD_AFTER_MS
+from loomcard import RESERVE_AFTER_MS
 from loomcard.policies.carbyne.paper import Rule
 
 Default = Literal["tetris", "srtf"]
@@ -15,7 +15,7 @@ CHOICES = {
     "leftover_rule": get_args(Rule),
     "loan": get_args(Loan),
 }
-NOT_NEGATIVE = ("most_borrowed", "tolerance_ms", "hold_after_ms")
+NOT_NEGATIVE = ("most_borrowed", "tolerance_ms", "reserve_after_ms")
 POSITIVE = ("assumed_ms", "most_steps")
 
 
@@ -37,7 +37,7 @@ class Options:
     error_percent: float = 0.0
     error_part: float = 1.0
     most_steps: int = 20_000
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     def __post_init__(self) -> None:
         for name in ("altruism", "error_part"):

@@ -19,7 +19,7 @@ from loomcard.policies.carbyne.waves import (
     blocked,
     children_of,
     envelope,
-    holds,
+    fits,
     parts,
 )
 
@@ -62,12 +62,12 @@ def pack(
     ready = [i for i, s in enumerate(stages) if s.tasks and not blocked(s, left)]
     while True:
         fitting = ready
-        while fitting := [i for i in fitting if waiting[i] and holds(sizes[i], room)]:
+        while fitting := [i for i in fitting if waiting[i] and fits(sizes[i], room)]:
             steps += len(fitting)
             i = fitting[0]
             if len(fitting) > 1:
                 i = max(fitting, key=lambda i: (alignment(sizes[i], room, ones), path[i], -i))
-            n, end = min(waiting[i], holds(sizes[i], room)), now + stages[i].dur
+            n, end = min(waiting[i], fits(sizes[i], room)), now + stages[i].dur
             waves.append(Wave(now, end, i, n))
             heappush(ends, (end, i, n))
             add(room, sizes[i], -n)

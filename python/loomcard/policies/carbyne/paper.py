@@ -21,8 +21,8 @@ from loomcard.policies.carbyne.waves import (
     Wants,
     Wave,
     add,
+    fits,
     hat,
-    holds,
     starts_by,
 )
 
@@ -113,7 +113,7 @@ def leftover(
         unaligned = -alignment(jobs[key[0]].stages[key[1]][0], room, capacity)
         return (work, unaligned, *key) if rule == "srtf" else (unaligned, work, *key)
 
-    while able := [(k, i) for (k, i), n in left.items() if n and holds(jobs[k].stages[i][0], room)]:
+    while able := [(k, i) for (k, i), n in left.items() if n and fits(jobs[k].stages[i][0], room)]:
         k, i = min(able, key=rank)
         left[k, i] -= 1
         add(room, jobs[k].stages[i][0], -1)

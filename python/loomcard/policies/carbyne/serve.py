@@ -15,14 +15,14 @@ from loomcard import (
     Shape,
     ShapeLines,
     report_waiting,
-    serve_holds,
+    serve_reservations,
     want_first,
 )
 from loomcard.policies.carbyne.job import Due, Job
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.loans import Guard, reclaim
 from loomcard.policies.carbyne.packing import alignment
-from loomcard.policies.carbyne.waves import add, holds
+from loomcard.policies.carbyne.waves import add, fits
 
 LOAN = "LOAN"
 """The reason of an ask that gets nothing of what is left over, since its lenders need it sooner."""
@@ -39,13 +39,13 @@ class Serving:
         self.borrowed: dict[Application, int] = {}
 
     def run(self) -> None:
-        """Serve everybody, until nothing fits; hold room for what must start and does not fit. A
+        """Serve everybody, until nothing fits; reserve room for what must start and does not fit. A
         later turn of the round goes on: how many there are changes nothing in the memory.
         """
         plan, view = self.plan, self.view
         self.open.begin(view)
-        if view.holds and not plan.spent:
-            self._serve_holds()
+        if view.reservations and not plan.spent:
+            self._serve_reservations()
         if not plan.spent:
             self._serve_masters()
             self._serve_dues()
@@ -53,14 +53,16 @@ class Serving:
             self._lend()
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
             report_waiting(plan, self.jobs.unreported)
-            want_first(plan, self._dues_of, self.options.hold_after_ms)
+            want_first(plan, self._dues_of, self.options.reserve_after_ms)
             if self.options.loan == "preempt":
                 reclaim(plan, self.jobs)
 
-    def _serve_holds(self) -> None:
-        held = {hold.ask: hold.ask.count for hold in self.view.holds}
-        serve_holds(self.plan, lambda queue: queue is self.view.queue)
-        for ask, count in held.items():
+    def _serve_reservations(self) -> None:
+        reserved = {
+            reservation.ask: reservation.ask.count for reservation in self.view.reservations
+        }
+        serve_reservations(self.plan, lambda queue: queue is self.view.queue)
+        for ask, count in reserved.items():
             if ask.count < count and (job := self.jobs.by_app.get(ask.application)) is not None:
                 job.granted(ask)
                 if (due := job.dues.get(ask)) is not None:
@@ -163,7 +165,7 @@ class Serving:
 
     def _lend_one(self, ask: Ask, rooms: dict[str, list[float]], guard: Guard | None) -> bool:
         room = rooms.get(ask.label)
-        if room is not None and not holds(ask.size, room):
+        if room is not None and not fits(ask.size, room):
             self.plan.wait(ask, SHARE, self.view.now_ms + RULE_MS)
             return False
         job = self.jobs.by_app[ask.application]
@@ -196,7 +198,7 @@ class Serving:
                     if label not in rooms:  # what is free, less what is held
                         nodes = self.view.partitions[label].nodes.values()
                         rooms[label] = [float(sum(r)) for r in zip(*(n.room for n in nodes))]  # noqa: B905
-                    add(rooms[label], size, len(ask.holds) - due.tasks)
+                    add(rooms[label], size, len(ask.reservations) - due.tasks)
         return rooms
 
     # One container

@@ -110,7 +110,7 @@ def add(total: list[float], size: Vector, count: float) -> None:
         total[r] += amount * count
 
 
-def holds(size: Vector, room: Vector) -> int:
+def fits(size: Vector, room: Vector) -> int:
     """How many tasks of a size there is room for; types that they do not need do not count."""
     count = MANY
     for s, f in zip(size, room):  # noqa: B905 - equal by construction
@@ -152,7 +152,7 @@ class Profile:
         n, i = MANY, max(0, bisect_left(self.at, end - self.eps) - 1)
         while end - dur > first + self.eps:
             self.steps += 1
-            room = holds(size, self.free[i])
+            room = fits(size, self.free[i])
             n = min(n, room)
             if not room:
                 n, end = MANY, self.at[i]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from loomcard import HOLD_AFTER_MS
+from loomcard import RESERVE_AFTER_MS
 from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
 
 
@@ -35,7 +35,7 @@ class Options:
     give_up_rounds: int = 4
     lists: Literal["open", "all"] = "open"
     nodes_per_candidate: int = 100
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
     early_share: float = 0.5
     reclaim_after_ms: int = 300_000
 

@@ -13,14 +13,14 @@ from loomcard import (
     Ask,
     ByShape,
     ExhaustedShapes,
-    HoldRules,
     Node,
     Plan,
     Reason,
+    ReservationRules,
     draw,
     fits,
     no_room,
-    serve_holds,
+    serve_reservations,
     want_first,
 )  # fmt: skip
 from loomcard.policies.coupling.candidates import Candidates
@@ -52,8 +52,8 @@ class Visit:
     draws: int = 0
 
 
-class MapsFirst(HoldRules):
-    """No room is held for a reduce whose maps have not made it worth starting."""
+class MapsFirst(ReservationRules):
+    """No room is reserved for a reduce whose maps have not made it worth starting."""
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -82,8 +82,8 @@ class Serving:
         """Serve until nothing more may be served; a later turn goes on where this one ends."""
         plan, view = self.plan, self.view
         self._refresh()
-        if view.holds and not plan.spent:
-            serve_holds(plan, lambda queue: queue is view.queue, MapsFirst(self.jobs))
+        if view.reservations and not plan.spent:
+            serve_reservations(plan, lambda queue: queue is view.queue, MapsFirst(self.jobs))
             self._refresh()
         while self._next < len(self.visits):
             if not self._visit(self.visits[self._next]):
@@ -92,8 +92,8 @@ class Serving:
         self._others()
         if not plan.spent:
             self._report_reasons()
-            if self.options.hold_after_ms:
-                want_first(plan, ByShape(self._holdable).of, self.options.hold_after_ms)
+            if self.options.reserve_after_ms:
+                want_first(plan, ByShape(self._reservable).of, self.options.reserve_after_ms)
 
     def _refresh(self) -> None:
         for job in self.jobs.update(self.memory):
@@ -195,7 +195,7 @@ class Serving:
                 return True
         node, left = visit.node, visit.node.room
         if visit.more:
-            left = [room - held for room, held in zip(left, visit.reserved, strict=True)]
+            left = [room - reserved for room, reserved in zip(left, visit.reserved, strict=True)]
         best: tuple[int, Ask] | None = None
         for ask in job.maps:
             if not fits(ask.size, left) or self._forbidden(ask, node):
@@ -219,7 +219,9 @@ class Serving:
             return True
         figures.passed += 1
         visit.more[job.app.id] = visit.more.get(job.app.id, 0) + ask.size[0]
-        visit.reserved = [held + size for held, size in zip(visit.reserved, ask.size, strict=True)]
+        visit.reserved = [
+            reserved + size for reserved, size in zip(visit.reserved, ask.size, strict=True)
+        ]
         return True
 
     def _starts(self, visit: Visit, job: Job, ask: Ask, reach: int, own: JobMemory) -> bool:
@@ -251,7 +253,10 @@ class Serving:
 
     def _serve(self, ask: Ask) -> bool:
         """One container, wherever it fits."""
-        plan, some = self.plan, self.view.first_fit(ask.size, ask.label) is not None or ask.holds
+        plan, some = (
+            self.plan,
+            self.view.first_fit(ask.size, ask.label) is not None or ask.reservations,
+        )
         if not some or ask.count <= 0 or plan.limited(ask) is not None or not plan.allows(ask):
             return False
         if (node := plan.place(ask)) is not None:
@@ -277,8 +282,8 @@ class Serving:
                 if self.view.first_fit(*shape) is None:
                     full.add(shape)
 
-    def _holdable(self) -> Iterable[Ask]:
-        """The asks for which room may be held."""
+    def _reservable(self) -> Iterable[Ask]:
+        """The asks for which room may be reserved."""
         for job in self.jobs.by_id.values():
             ready = (ask for ask in job.reduces if not self.jobs.maps_first(job, ask))
             yield from (*job.others, *job.maps, *ready)

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from loomcard import (
     EVERYBODY,
-    RESERVED,
     RULE_MS,
     Amounts,
     Application,
     Ask,
     ExhaustedShapes,
-    HoldRules,
     Member,
     MemberIndex,
     Order,
     Plan,
     Queue,
+    Reason,
+    ReservationRules,
     Resource,
     headroom_by_user,
     no_room,
     only_shape_of,
     serve_application,
-    serve_holds,
+    serve_reservations,
     want_room,
 )
 from loomcard.policies.dress.jobs import UNKNOWN
@@ -91,8 +91,8 @@ class ClosedShapes:
         return not self._queue.pools.may(self._queue.kind, shape[0])
 
 
-class Quota(HoldRules):
-    """Room is held while the border leaves a category room for anything: to wait until there is
+class Quota(ReservationRules):
+    """Room is reserved while the border leaves a category room for anything: to wait until there is
     enough for a large task, while the jobs behind it take every bit, would be to wait for ever.
     """
 
@@ -112,12 +112,12 @@ class Grant:
     ``eager``: what is free and no large job could use goes to small ones beyond their quota.
     """
 
-    def __init__(self, plan: Plan, pools: Pools, *, eager: bool, hold_after_ms: int) -> None:
+    def __init__(self, plan: Plan, pools: Pools, *, eager: bool, reserve_after_ms: int) -> None:
         self._plan = plan
         self._pools = pools
         self._queues = pools.queues
         self._eager = eager
-        self._hold_after_ms = hold_after_ms
+        self._reserve_after_ms = reserve_after_ms
         self._exhausted = ExhaustedShapes(plan.view)
         pools.lifted = False
         for queue in pools.queues.values():
@@ -125,14 +125,14 @@ class Grant:
 
     def run(self) -> None:
         """Serve until nothing more may be served; then everybody who waits has a reason. Who is
-        first in line and passed over for ``hold_after_ms`` wants room held.
+        first in line and passed over for ``reserve_after_ms`` wants room reserved.
         """
         plan, queues, full = self._plan, self._queues.values(), self._exhausted
-        after_ms = self._hold_after_ms
+        after_ms = self._reserve_after_ms
         if plan.spent:
             return
-        if plan.view.holds:
-            self._fill_holds()
+        if plan.view.reservations:
+            self._fill_reservations()
         self._pools.arrange()
         if after_ms and plan.view.passed_over(after_ms):
             for queue in queues:  # before others take what the border leaves them
@@ -152,12 +152,12 @@ class Grant:
             if queue.unreported and not plan.spent:
                 _report_reasons(plan, queue)
 
-    def _fill_holds(self) -> None:
-        """Grant what fits into the room held for it. The border let it have that room when the hold
-        was placed; others have taken what came free within it since.
+    def _fill_reservations(self) -> None:
+        """Grant what fits into the room reserved for it. The border let it have that room when the
+        reservation was placed; others have taken what came free within it since.
         """
         mine = self._plan.view.queue
-        if serve_holds(self._plan, lambda queue: queue is mine):
+        if serve_reservations(self._plan, lambda queue: queue is mine):
             self._pools.update()
 
     def _next(self) -> tuple[CategoryQueue, Any]:
@@ -184,7 +184,7 @@ class Grant:
 
 
 def _reserved(category: str) -> str:
-    return AMS_WAIT if category == UNKNOWN else RESERVED
+    return AMS_WAIT if category == UNKNOWN else Reason.RESERVED
 
 
 def _report_reasons(plan: Plan, queue: CategoryQueue) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from loomcard import HOLD_AFTER_MS
+from loomcard import RESERVE_AFTER_MS
 from loomcard.policies.dress.paper import Pack, Reading
 from loomcard.policies.dress.phases import Windows
 
 Order = Literal["submission", "demand"]
 CHOICES = {"reading": get_args(Reading), "pack": get_args(Pack), "order": get_args(Order)}
-NOT_NEGATIVE = ("start_threshold", "finish_threshold", "age_ms", "hold_after_ms")
+NOT_NEGATIVE = ("start_threshold", "finish_threshold", "age_ms", "reserve_after_ms")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Options:
     waiting_ams: float = 0.05
     pack: Pack = "whole"
     age_ms: int = 0
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     def __post_init__(self) -> None:
         for name in ("theta", "delta"):

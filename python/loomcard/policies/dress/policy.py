@@ -58,7 +58,7 @@ class Dress(Options):
         if due:
             self.tick(view.now_ms, m, pools)
         eager = self.eager and (due or not newcomer)
-        grant = Grant(plan, pools, eager=eager, hold_after_ms=self.hold_after_ms)
+        grant = Grant(plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms)
         plan.go_on = grant.run
         grant.run()
         if due:

@@ -266,7 +266,7 @@ class Pools:
         amounts, count = [0] * len(app.used), 0
         limited = self._view.limited
         for ask in app.asks:
-            if ask.count > 0 and self._possible.holds(ask.size, ask.label) and limited(ask) is None:
+            if ask.count > 0 and self._possible.fits(ask.size, ask.label) and limited(ask) is None:
                 amounts = [a + ask.count * b for a, b in zip(amounts, ask.size, strict=True)]
                 count += ask.count
         return [a if whole else 0 for a, whole in zip(amounts, self.total, strict=True)], count

@@ -27,7 +27,7 @@ class PossibleShapes:
         self._view = view
         self._capacities: dict[str, list[Resource]] = {}  # of nodes by the label of asks, each once
 
-    def holds(self, size: Resource, label: str) -> bool:
+    def fits(self, size: Resource, label: str) -> bool:
         """Whether some node could hold one of this size, for an ask with this node label."""
         found = self._capacities.get(label)
         if found is None:

@@ -256,7 +256,7 @@ class PartitionTrees:
             return False
         if ask.reported_reason is None:
             self.unreported[app] = None
-        partition.tree.hold(leaf, partition.fractions(app.used))
+        partition.tree.use(leaf, partition.fractions(app.used))
         return True
 
     def _application(self, app: Application, again: dict[Queue, None]) -> None:

@@ -1,4 +1,4 @@
-"""Where a task fits now, and what limits let it. What is held for another ask is no room.
+"""Where a task fits now, and what limits let it. What is reserved for another ask is no room.
 
 This is the one place that says so: what fits on no server is blocked, for shares and for the
 descent alike.

@@ -1,5 +1,5 @@
-"""What a leaf gets: a container, or room that is held on one server: for the first in line whose
-task is larger than what comes free, and for leaves for which containers were taken.
+"""What a leaf gets: a container, or room that is reserved on one server: for the first in line
+whose task is larger than what comes free, and for leaves for which containers were taken.
 
 One server idles in part meanwhile, where headroom on all servers would idle a part of each.
 """
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard import (
-    HOLDS,
     NOTHING,
+    RESERVATION,
     RULE_MS,
     WITHHELD,
     Application,
     Ask,
-    Hold,
     MemberIndex,
     Node,
     Plan,
     Queue,
     Reason,
+    Reservation,
     Resource,
     Shape,
     asks_below,
@@ -206,35 +206,37 @@ def _stamp(trees: PartitionTrees, queue: Queue) -> list[int]:
     return [trees.view.capacity_version, queue.pending_count, *queue.used]
 
 
-# Room that is held
+# Room that is reserved
 
 
-def hold_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
-    """In each partition in which nothing is held, hold room for the first in line, if tasks of its
-    shape have been passed over for ``after_ms``: others got containers, and none of these. What is
-    held moves to a server that has more of the room by now.
+def reserve_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
+    """In each partition without a reservation, reserve room for the first in line, if tasks of its
+    shape have been passed over for ``after_ms``: others got containers, and none of these. What
+    is reserved moves to a server that has more of the room by now.
     """
-    holds = plan.view.holds
-    for held, hold in {hold.ask: hold for hold in holds}.items():
-        if for_first(trees, hold):
-            best = best_server(plan, held)
-            if best is not None and covered(best, held) > covered(hold.node, held):
-                if held.application.queue.hold_nodes > 1:
-                    plan.release_hold(held)  # one server an ask, whatever the queue allows
-                plan.hold(held, best)
-    taken = {hold.node.label for hold in holds}
+    reservations = plan.view.reservations
+    for reserved, reservation in {
+        reservation.ask: reservation for reservation in reservations
+    }.items():
+        if for_first(trees, reservation):
+            best = best_server(plan, reserved)
+            if best is not None and covered(best, reserved) > covered(reservation.node, reserved):
+                if reserved.application.queue.reservation_nodes > 1:
+                    plan.unreserve(reserved)  # one server an ask, whatever the queue allows
+                plan.reserve(reserved, best)
+    taken = {reservation.node.label for reservation in reservations}
     passed = plan.view.passed_over(after_ms)
     for label, partition in trees.partitions.items():
         ask = None if label in taken or not passed else _first(plan, partition, passed)
         node = None if ask is None else best_server(plan, ask)
         if ask is not None and node is not None:
-            plan.hold(ask, node)
-            plan.wait(ask, f"{HOLDS} {node.id}")
+            plan.reserve(ask, node)
+            plan.wait(ask, f"{RESERVATION} {node.id}")
 
 
-def for_first(trees: PartitionTrees, hold: Hold) -> bool:
-    """Room is held for the first in line, not for what containers were taken for."""
-    return hold.until_ms is None and trees.governs(hold.ask.application.queue)
+def for_first(trees: PartitionTrees, reservation: Reservation) -> bool:
+    """Room is reserved for the first in line, not for what containers were taken for."""
+    return reservation.until_ms is None and trees.governs(reservation.ask.application.queue)
 
 
 def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask | None:
@@ -253,8 +255,8 @@ def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask |
 
 
 def best_server(plan: Plan, ask: Ask) -> Node | None:
-    """Of the servers on which room may be held for an ask the one that has most of it, of equals
-    where its application has least: what its own tasks leave comes back to it anyway.
+    """Of the servers on which room may be reserved for an ask the one that has most of it, of
+    equals where its application has least: what its own tasks leave comes back to it anyway.
     """
     best: tuple[float, int, int, Node] | None = None
     for node in plan.view.partitions[ask.label].nodes.values():
@@ -262,7 +264,7 @@ def best_server(plan: Plan, ask: Ask) -> Node | None:
         if best is None or part >= best[0]:
             own = sum(1 for each in node.containers if each.application is ask.application)
             rank = part, -own, -node.number, node
-            if (best is None or rank[:3] > best[:3]) and plan.why_no_hold(ask, node) is None:
+            if (best is None or rank[:3] > best[:3]) and plan.why_no_reservation(ask, node) is None:
                 best = rank
     return None if best is None else best[3]
 
@@ -311,8 +313,8 @@ class OwedTask:
 class OwedTasks:
     """The tasks that are owed in one call.
 
-    Room is held for them as far as holds are allowed, one an application and one a server: for the
-    others when those before them are there.
+    Room is reserved for them as far as reservations are allowed, one for each application and one
+    on each server: for the others when those before them are there.
     """
 
     def __init__(self, plan: Plan, trees: PartitionTrees, tasks: list[OwedTask]) -> None:
@@ -340,16 +342,20 @@ class OwedTasks:
         """Containers were taken on a server for one task of ``ask``."""
         task = OwedTask(word_of(leaf), node.number, list(ask.size), node.label, until_ms)
         self.tasks.append(task)
-        self._hold(task, ask, node)
+        self._reserve(task, ask, node)
 
-    def _hold(self, task: OwedTask, ask: Ask, node: Node) -> None:
-        """Release holds for the first in line: what is owed is within a guarantee."""
-        for hold in self._plan.view.holds:
-            in_the_way = hold.node is node or hold.ask.application is ask.application
-            if in_the_way and hold in hold.ask.holds and for_first(self._trees, hold):
-                self._plan.release_hold(hold.ask)  # all of its holds
-        if ask.hold is None and self._plan.why_no_hold(ask, node) is None:
-            self._plan.hold(ask, node, task.until_ms)
+    def _reserve(self, task: OwedTask, ask: Ask, node: Node) -> None:
+        """End reservations for the first in line: what is owed is within a guarantee."""
+        for reservation in self._plan.view.reservations:
+            in_the_way = reservation.node is node or reservation.ask.application is ask.application
+            if (
+                in_the_way
+                and reservation in reservation.ask.reservations
+                and for_first(self._trees, reservation)
+            ):
+                self._plan.unreserve(reservation.ask)  # all of its reservations
+        if ask.reservation is None and self._plan.why_no_reservation(ask, node) is None:
+            self._plan.reserve(ask, node, task.until_ms)
 
     def serve(self, placer: TaskPlacer) -> Iterator[OwedTask]:
         """Each whose room is there goes to its leaf, before all others; those that were used."""
@@ -360,9 +366,9 @@ class OwedTasks:
             if fits(task.size, node.free) and placer.serve_on(leaf, task.shape, node):
                 self.tasks.remove(task)
                 yield task
-            elif node.hold is None or for_first(self._trees, node.hold):
+            elif node.reservation is None or for_first(self._trees, node.reservation):
                 for ask in asks_of(leaf, [task.shape])[:1]:
-                    self._hold(task, ask, node)
+                    self._reserve(task, ask, node)
 
     def _leaf_of(self, task: OwedTask) -> paper.Node | None:
         partition, view = self._trees.partitions.get(task.label), self._plan.view

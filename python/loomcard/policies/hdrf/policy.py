@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from loomcard import RULE_MS, ClusterView, Level, Plan, Queue, Shape, fill_tree, serve_holds, shown
+from loomcard import (
+    RULE_MS,
+    ClusterView,
+    Level,
+    Plan,
+    Queue,
+    Shape,
+    fill_tree,
+    serve_reservations,
+    shown,
+)
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
@@ -21,8 +31,8 @@ from loomcard.policies.hdrf.placement import (
     HEADROOM,
     OwedTasks,
     TaskPlacer,
-    hold_for_first,
     release,
+    reserve_for_first,
 )
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
 from loomcard.policies.hdrf.rounds import ShareTree, alloc
@@ -53,7 +63,7 @@ class HierarchicalPolicy:
 
     headroom: bool = True
     leaf: Leafs = "application"
-    hold_after_ms: int = 0
+    reserve_after_ms: int = 0
     preempting: Rules | None = None
     walks_tree = True
 
@@ -73,7 +83,7 @@ class HierarchicalPolicy:
         """
         plan = Plan(view)
         if view.lending:
-            plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), hold_after_ms=0)
+            plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), reserve_after_ms=0)
             return plan, memory
         trees = self._updated_trees(plan, memory)
         placer = TaskPlacer(plan, trees)
@@ -81,7 +91,7 @@ class HierarchicalPolicy:
         for task in owed.serve(placer):
             memory.preemption.pauses.pop(task.leaf, None)
             trees.update()
-        if view.holds and serve_holds(plan, trees.governs, review=False):
+        if view.reservations and serve_reservations(plan, trees.governs, review=False):
             trees.update()
         for partition in trees.partitions.values():
             self.fill(placer, partition)
@@ -90,9 +100,9 @@ class HierarchicalPolicy:
             for partition in trees.partitions.values():
                 if (rule := self.idles(view, partition)) is not None:
                     plan.wait(view.queue, rule, view.now_ms + RULE_MS)
-            if self.hold_after_ms and not self.headroom and memory.line_ms <= view.now_ms:
+            if self.reserve_after_ms and not self.headroom and memory.line_ms <= view.now_ms:
                 memory.line_ms = view.now_ms + EVERY_MS
-                hold_for_first(plan, trees, self.hold_after_ms)
+                reserve_for_first(plan, trees, self.reserve_after_ms)
             if self.preempting is not None:
                 look(plan, trees, self.preempting, memory.preemption, owed)
         if plan.report_due:
@@ -151,8 +161,8 @@ class HierarchicalDominantResourceFairness(HierarchicalPolicy):
     ``setting``: how children count, ``look_ahead`` (for whole tasks on servers), ``static`` (the
     paper's static allocation, for few applications), ``prose`` (the paper's text) or ``cap``
     (between the two). ``headroom``: a task is placed only where the largest of all would fit.
-    ``hold_after_ms``: for how long tasks of the first in line are passed over before room on one
-    server is held for it, 0: never; with headroom it need not be. ``leaf``: what holds tasks,
+    ``reserve_after_ms``: for how long tasks of the first in line are passed over before room on one
+    server is reserved for it, 0: never; with headroom it need not be. ``leaf``: what holds tasks,
     applications, or leaf queues with FIFO inside. ``preempt_after_ms``: for how long a leaf must
     have wanted what it is guaranteed before containers are taken for it, 0: never;
     ``preempt_grace_ms``: how long a victim's AM has; ``preempt_budget``: the part of the cluster
@@ -161,7 +171,7 @@ class HierarchicalDominantResourceFairness(HierarchicalPolicy):
 
     setting: Setting = "look_ahead"
     headroom: bool = False
-    hold_after_ms: int = 5_000  # sooner than others' tasks end, holds idle more than they gain
+    reserve_after_ms: int = 5_000  # sooner than others' tasks end, holds idle more than they gain
     leaf: Leafs = "application"
     preempt_after_ms: int = 0
     preempt_grace_ms: int = 15_000
@@ -170,7 +180,7 @@ class HierarchicalDominantResourceFairness(HierarchicalPolicy):
 
     def __post_init__(self) -> None:
         for name in (
-            "hold_after_ms", "preempt_after_ms", "preempt_grace_ms", "preempt_cooldown_ms"
+            "reserve_after_ms", "preempt_after_ms", "preempt_grace_ms", "preempt_cooldown_ms"
         ):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is at least 0")

@@ -5,8 +5,8 @@ It cannot loop: a victim, and each queue above it that does not also hold the st
 what it is guaranteed, as far as that is a container, and guarantees never add up to more than the
 whole; a leaf is starved only while one more task stays within its guarantee and its limits let it
 have one; only servers are looked at to which that task may go; and the room that is taken for a
-leaf is held for it. So each eviction makes the sum of what leaves lack smaller. Should a leaf not
-use its room after all (a policy inside may hold back), one task at most is taken for it after a
+leaf is reserved for it. So each eviction makes the sum of what leaves lack smaller. Should a leaf
+not use its room after all (a policy inside may hold back), one task at most is taken for it after a
 pause that doubles each time.
 """
 
@@ -83,7 +83,7 @@ class Rules:
 
     @property
     def until_ms(self) -> int:
-        """For how long room that is taken is held for its leaf."""
+        """For how long room that is taken is reserved for its leaf."""
         return self.grace_ms + self.cooldown_ms + EVERY_MS
 
 
@@ -259,9 +259,9 @@ class PartitionPreemption:
     def _reserved_on(self, node: Node) -> list[Sequence[int]]:
         """What room there is, or will be, is for others."""
         sizes: list[Sequence[int]] = [t.size for t in self._tasks.tasks if t.node == node.number]
-        hold = node.hold
-        if hold is not None and not sizes and not for_first(self._trees, hold):
-            sizes.append(hold.ask.size)
+        reservation = node.reservation
+        if reservation is not None and not sizes and not for_first(self._trees, reservation):
+            sizes.append(reservation.ask.size)
         return sizes
 
     def _candidates(

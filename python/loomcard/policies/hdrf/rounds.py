@@ -37,7 +37,7 @@ class Pool:
     """What each server has, in units."""
     headroom: bool = True
     """A task goes only where the largest demanded amount of each resource it needs fits."""
-    hold: bool = False
+    reserve: bool = False
     """Not of the paper: what the leaf furthest below its guarantee needs is kept free for it on one
     server, until its next task fits there. Without it a leaf that needs what others free apart,
     one CPU here and one GPU there, is never served: each goes back to whom it fits at once.
@@ -67,13 +67,13 @@ class Pool:
         its next task may start.
         """
         largest = self._largest()
-        held = self._held() if self.hold else None
+        reserved = self._reserved() if self.reserve else None
         found: dict[Node, int] = {}
         for leaf in self.running:
             needs = [(r, t) for r, t in enumerate(leaf.demand) if t]
-            if self.headroom and (held is None or leaf is not held[0]):
+            if self.headroom and (reserved is None or leaf is not reserved[0]):
                 needs = [(r, largest[r]) for r, _ in needs]
-            fitting = (i for i in range(len(self.free)) if self._fits(leaf, needs, i, held))
+            fitting = (i for i in range(len(self.free)) if self._fits(leaf, needs, i, reserved))
             place = next(fitting, None) if leaf.wants else None
             if place is not None:
                 found |= dict.fromkeys(leaf.path(), place)
@@ -86,16 +86,16 @@ class Pool:
 
     def _fits(
         self, leaf: Node, needs: list[tuple[int, float]], server: int,
-        held: tuple[Node, int] | None,
+        reserved: tuple[Node, int] | None,
     ) -> bool:  # fmt: skip
         free = self.free[server]
-        if held is not None and server == held[1] and leaf is not held[0]:
-            kept = held[0].demand
+        if reserved is not None and server == reserved[1] and leaf is not reserved[0]:
+            kept = reserved[0].demand
             if any(t and kept[r] and free[r] - t < kept[r] for r, t in enumerate(leaf.demand)):
                 return False
         return all(free[r] >= amount for r, amount in needs)
 
-    def _held(self) -> tuple[Node, int] | None:
+    def _reserved(self) -> tuple[Node, int] | None:
         """The demanding leaf with the least share/guarantee of those that one more task leaves
         within it, and the server whose free room covers most of that task.
         """
@@ -246,9 +246,9 @@ class ShareTree:
             leaf.wanted = wants
         leaf.wants = bool(wants)
         leaf.demand = self.tasks[wants[0]] if wants else (0.0,) * self.width
-        self.hold(leaf, held)
+        self.use(leaf, held)
 
-    def hold(self, leaf: Node, held: tuple[float, ...]) -> None:
+    def use(self, leaf: Node, held: tuple[float, ...]) -> None:
         """A leaf of the tree holds something else from now on."""
         leaf.used = held
         self.changed(leaf)

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from typing import Any
 
 from loomcard import (
-    HOLD_AFTER_MS,
+    RESERVE_AFTER_MS,
     Application,
     Ask,
     ByShape,
@@ -23,7 +23,7 @@ from loomcard import (
     WeighsWork,
     fits,
     report_waiting,
-    serve_holds,
+    serve_reservations,
     want_first,
 )
 from loomcard.policies.tetris.candidates import Candidates, Entry, Group
@@ -48,14 +48,14 @@ class Tetris(WeighsWork):
     the alignment where a wish for a node is not met. ``work_weight``: multiplies the remaining
     work; 0 packs by alignment alone.
     ``assumed_ms``: the run time of tasks that neither a hint nor a finished sibling gives.
-    ``hold_after_ms``: as of ``fifo``; first in line is here who has waited longest.
+    ``reserve_after_ms``: as of ``fifo``; first in line is here who has waited longest.
     """
 
     fairness: float = 0.0
     remote_penalty: float = 0.1
     work_weight: float = 1.0
     assumed_ms: float = 30_000.0
-    hold_after_ms: int = HOLD_AFTER_MS
+    reserve_after_ms: int = RESERVE_AFTER_MS
 
     leaf_only = True
 
@@ -73,15 +73,15 @@ class Tetris(WeighsWork):
             return round(estimates.work(app) * WORK_UNIT)
 
         candidates = view.cache("candidates", lambda: Candidates(view, work))
-        if view.holds and not plan.spent:
-            serve_holds(plan, lambda queue: queue is view.queue)
+        if view.reservations and not plan.spent:
+            serve_reservations(plan, lambda queue: queue is view.queue)
         candidates.update()
         packing = _Packing(self, plan, candidates)
         while not plan.spent:
             choice = packing.best()
             if choice is None:
                 report_waiting(plan, candidates.unreported)
-                want_first(plan, ByShape(candidates.asks).of, self.hold_after_ms)
+                want_first(plan, ByShape(candidates.asks).of, self.reserve_after_ms)
                 break
             _, ask, node = choice
             plan.grant(ask, node)

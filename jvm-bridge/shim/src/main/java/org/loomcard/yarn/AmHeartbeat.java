@@ -30,7 +30,7 @@ final class AmHeartbeat {
   private static final Logger LOG = LoggerFactory.getLogger(AmHeartbeat.class);
   /** Containers that are given back under one hold of the scheduler's lock. */
   private static final int SLICE = 500;
-  /** Rows of asks that are taken in under one hold, or all of one ask. */
+  /** Rows of asks that are taken in under one reservation, or all of one ask. */
   private static final int ROWS = 2000;
   private final LoomcardScheduler scheduler;
   private final ClusterState cluster;

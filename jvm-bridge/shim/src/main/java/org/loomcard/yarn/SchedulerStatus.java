@@ -19,9 +19,9 @@ import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 import org.loomcard.yarn.queues.Entitlements;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.state.Hold;
+import org.loomcard.yarn.state.Reservation;
 import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.status.HoldStatus;
+import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.LabelStatus;
 import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
@@ -158,13 +158,13 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
-  public List<HoldStatus> holds() {
-    List<HoldStatus> shown = new ArrayList<>();
-    for (Hold hold : scheduler.cluster().holds().all()) {
-      shown.add(new HoldStatus(hold.attempt.application().id().toString(),
-          hold.attempt.application().queue().path(), hold.node.getNodeID().toString(),
-          hold.priority(), hold.allocationRequestId(), named(hold.size()),
-          startedAtMs() + hold.sinceMs));
+  public List<ReservationStatus> reservations() {
+    List<ReservationStatus> shown = new ArrayList<>();
+    for (Reservation reservation : scheduler.cluster().reservations().all()) {
+      shown.add(new ReservationStatus(reservation.attempt.application().id().toString(),
+          reservation.attempt.application().queue().path(), reservation.node.getNodeID().toString(),
+          reservation.priority(), reservation.allocationRequestId(), named(reservation.size()),
+          startedAtMs() + reservation.sinceMs));
     }
     return shown;
   }

@@ -68,7 +68,7 @@ final class Submissions {
       if (submission.waited && !gate.isWaiting(submission.id)) {
         return; // the user withdrew it meanwhile
       }
-      hold(submission, "the groups of " + submission.user + " are looked up");
+      defer(submission, "the groups of " + submission.user + " are looked up");
     } finally {
       writeLock.unlock();
     }
@@ -76,7 +76,7 @@ final class Submissions {
   }
 
   /** Its user may withdraw it; under the write lock. */
-  private void hold(Submission submission, String until) {
+  private void defer(Submission submission, String until) {
     submission.waited = true;
     gate.add(submission.id, until, () -> submit(submission));
   }
@@ -114,7 +114,7 @@ final class Submissions {
       String problem = forbidden != null || recovering ? forbidden
           : Admission.refusal(queue, null, user, id);
       if (gate.isTrial() && (problem != null || gate.isClosed(queue))) {
-        hold(submission, "the configuration that is being tried is applied or taken back");
+        defer(submission, "the configuration that is being tried is applied or taken back");
         return true;
       }
       if (problem != null) {

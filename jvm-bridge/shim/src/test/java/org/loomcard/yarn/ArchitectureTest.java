@@ -24,7 +24,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.junit.BeforeClass;
 import org.junit.Test;
 import org.loomcard.yarn.state.ClusterState;
-import org.loomcard.yarn.state.Holds;
+import org.loomcard.yarn.state.Reservations;
 import org.loomcard.yarn.state.LoomcardAttempt;
 
 /** Which package of the Java side may use which, and which class may do what. */
@@ -130,7 +130,7 @@ public final class ArchitectureTest {
                 && !SHOWN.contains(type.getSimpleName()))).check(ours);
   }
 
-  /** Containers are granted and room is held only after the checks of the commit. */
+  /** Containers are granted and room is reserved only after the checks of the commit. */
   @Test
   public void onlyTheCommitChangesAnAllocation() {
     onlyCommitCalls(LoomcardAttempt.class, "grant");
@@ -138,8 +138,8 @@ public final class ArchitectureTest {
     onlyCommitCalls(ClusterState.class, "containerGranted");
     onlyCommitCalls(ClusterState.class, "containerGivenByFallback");
     onlyCommitCalls(ClusterState.class, "containerPromoted");
-    onlyCommitCalls(Holds.class, "put");
-    onlyCommitCalls(Holds.class, "release");
+    onlyCommitCalls(Reservations.class, "put");
+    onlyCommitCalls(Reservations.class, "unreserve");
     noClasses().that(areNone("PlanCommitter", "ContainerGrant"))
         .should().dependOnClassesThat().haveSimpleName("ContainerGrant").check(ours);
   }

@@ -70,7 +70,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     this.applied = applied;
     this.mode = new BridgeMode(clock);
     this.breaker = new Breaker(config);
-    this.throttle = new RoundThrottle(config.roundHoldMs);
+    this.throttle = new RoundThrottle(config.batchDelayMs);
     this.overdueFallback = new OverdueFallback(scheduler, counters, this::overdue);
     this.supervisor = new Supervisor(config, launcher, handshake, watchdog, breaker,
         throttle::signal);
@@ -204,8 +204,8 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     stalled.step(clock.nowMs());
     mode.stalled(stalled.isServing());
     if (mayAct() && rounds.isWanted()) {
-      if (rounds.mayHold() && config.inlineWaitMs == 0) {
-        throttle.hold(rounds.lastRecords(), scheduler::hasDemand);
+      if (rounds.mayDelay() && config.inlineWaitMs == 0) {
+        throttle.delay(rounds.lastRecords(), scheduler::hasDemand);
       }
       round();
     }

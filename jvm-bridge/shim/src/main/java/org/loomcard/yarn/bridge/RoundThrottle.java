@@ -7,32 +7,32 @@ import java.util.function.BooleanSupplier;
 
 /**
  * When the round thread runs. YARN's threads signal, which costs them an increment; the round
- * thread waits, and at light load holds a small batch back, since tiny batches cost CPU. The hold
+ * thread waits, and at light load delays a small batch, since tiny batches cost CPU. The delay
  * counts from the batch before, so that an ask after a quiet time is sent at once. A batch for
- * which no ask waits changes no grant, and may be held longer.
+ * which no ask waits changes no grant, and may be delayed longer.
  */
 final class RoundThrottle {
-  /** Records of a batch, or signals, from which on holding back gains nothing. */
+  /** Records of a batch, or signals, from which on delaying gains nothing. */
   private static final int BUSY = 64;
   private final AtomicInteger signals = new AtomicInteger();
-  /** How much longer a batch may be held while nothing is asked for. */
-  private static final int IDLE_HOLDS = 8;
-  private final long holdNanos;
-  private final long idleHoldNanos;
+  /** How much longer a batch may be delayed while nothing is asked for. */
+  private static final int IDLE_DELAYS = 8;
+  private final long delayNanos;
+  private final long idleDelayNanos;
   private long sentNanos = System.nanoTime();
   private volatile Thread waiter;
 
-  RoundThrottle(long holdMs) {
-    this(holdMs, IDLE_HOLDS * holdMs);
+  RoundThrottle(long delayMs) {
+    this(delayMs, IDLE_DELAYS * delayMs);
   }
 
   /**
-   * @param holdMs how long a small batch is held while an ask waits
-   * @param idleHoldMs and while none does
+   * @param delayMs how long a small batch is delayed while an ask waits
+   * @param idleDelayMs and while none does
    */
-  RoundThrottle(long holdMs, long idleHoldMs) {
-    this.holdNanos = TimeUnit.MILLISECONDS.toNanos(holdMs);
-    this.idleHoldNanos = TimeUnit.MILLISECONDS.toNanos(idleHoldMs);
+  RoundThrottle(long delayMs, long idleDelayMs) {
+    this.delayNanos = TimeUnit.MILLISECONDS.toNanos(delayMs);
+    this.idleDelayNanos = TimeUnit.MILLISECONDS.toNanos(idleDelayMs);
   }
 
   /** Something happened. From any thread. */
@@ -43,7 +43,7 @@ final class RoundThrottle {
     }
   }
 
-  /** Something was asked for: a batch that is held for longer is looked at again. */
+  /** Something was asked for: a batch that is delayed for longer is looked at again. */
   void signalDemand() {
     signals.getAndIncrement();
     LockSupport.unpark(waiter);
@@ -78,10 +78,10 @@ final class RoundThrottle {
    *
    * @param demand whether an ask waits; read again at each signal of demand
    */
-  void hold(int lastRecords, BooleanSupplier demand) {
+  void delay(int lastRecords, BooleanSupplier demand) {
     waiter = Thread.currentThread();
     while (lastRecords < BUSY && signals.get() <= BUSY) {
-      long most = demand.getAsBoolean() ? holdNanos : idleHoldNanos;
+      long most = demand.getAsBoolean() ? delayNanos : idleDelayNanos;
       long left = sentNanos + most - System.nanoTime();
       if (left <= 0) {
         break;

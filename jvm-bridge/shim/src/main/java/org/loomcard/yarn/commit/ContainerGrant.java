@@ -79,8 +79,8 @@ final class ContainerGrant {
     if (!Resources.fitsIn(size, room)) {
       return ReasonCodes.NODE_FULL;
     }
-    if (now && node.isHeldForOther(attempt, key, amounts)) {
-      return ReasonCodes.HELD;
+    if (now && node.isReservedForOther(attempt, key, amounts)) {
+      return ReasonCodes.RESERVED;
     }
     return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, asked);
   }

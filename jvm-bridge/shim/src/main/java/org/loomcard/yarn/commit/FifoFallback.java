@@ -334,7 +334,7 @@ public final class FifoFallback {
           place.readAgain();
           at++;
           break;
-        case ReasonCodes.HELD:
+        case ReasonCodes.RESERVED:
         case ReasonCodes.LABEL:
         case ReasonCodes.BLACKLISTED:
         case ReasonCodes.LOCALITY:

@@ -130,7 +130,7 @@ public final class LockedSchedulerState implements SchedulerState {
     tree.settle();
     writeLock.lock();
     try {
-      cluster.holds().sweep(); // no batch does it meanwhile
+      cluster.reservations().sweep(); // no batch does it meanwhile
     } finally {
       writeLock.unlock();
     }
@@ -176,7 +176,7 @@ public final class LockedSchedulerState implements SchedulerState {
     try {
       refuseIfInTheWay(policyConfig);
       tree.apply(policyConfig);
-      cluster.holds().clear();
+      cluster.reservations().clear();
       forgetHeadroom();
     } finally {
       writeLock.unlock();

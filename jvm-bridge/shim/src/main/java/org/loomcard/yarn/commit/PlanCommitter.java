@@ -104,13 +104,13 @@ public final class PlanCommitter {
     return noteRefusals(plan, outcome);
   }
 
-  /** The mirror took every decision for carried out, and the holds for what came of that. */
+  /** The mirror took every decision for carried out, and the reservations for what came of that. */
   private Outcome noteRefusals(PlanMessage plan, Outcome outcome) {
     if (!outcome.refusals.isEmpty()) {
       writeLock.lock();
       try {
-        cluster.holds().refused(plan.decisions.stream()
-            .anyMatch(decision -> decision instanceof PlanMessage.Hold));
+        cluster.reservations().refused(plan.decisions.stream()
+            .anyMatch(decision -> decision instanceof PlanMessage.Reserve));
       } finally {
         writeLock.unlock();
       }
@@ -136,8 +136,8 @@ public final class PlanCommitter {
     } else if (decision instanceof PlanMessage.Preempt) {
       preempt(index, (PlanMessage.Preempt) decision, outcome);
     } else {
-      String reason = decision instanceof PlanMessage.Hold ? keep((PlanMessage.Hold) decision)
-          : release((PlanMessage.ReleaseHold) decision);
+      String reason = decision instanceof PlanMessage.Reserve ? reserve((PlanMessage.Reserve) decision)
+          : unreserve((PlanMessage.Unreserve) decision);
       if (reason != null) {
         refuse(index, 1, reason, outcome);
       }
@@ -208,7 +208,7 @@ public final class PlanCommitter {
     metrics.countPreemption();
   }
 
-  private String keep(PlanMessage.Hold decision) {
+  private String reserve(PlanMessage.Reserve decision) {
     if (!cluster.wasNode(decision.node) || !cluster.wasAttempt(decision.attempt)) {
       return ReasonCodes.INVALID;
     }
@@ -224,21 +224,21 @@ public final class PlanCommitter {
     ContainerGrant grant = new ContainerGrant(attempt, key, node);
     String reason = grant.refusalOnEmptyNode();
     if (reason == null) {
-      reason = cluster.holds().refusal(attempt, key, node, grant.amounts());
+      reason = cluster.reservations().refusal(attempt, key, node, grant.amounts());
     }
     if (reason == null) {
-      cluster.holds().put(attempt, key, node, grant.amounts(), decision.untilMs);
+      cluster.reservations().put(attempt, key, node, grant.amounts(), decision.untilMs);
     }
     return reason;
   }
 
-  private String release(PlanMessage.ReleaseHold decision) {
+  private String unreserve(PlanMessage.Unreserve decision) {
     LoomcardAttempt attempt = cluster.attempt(decision.attempt);
     if (attempt == null) {
       return cluster.wasAttempt(decision.attempt) ? ReasonCodes.ATTEMPT_GONE : ReasonCodes.INVALID;
     }
     SchedulerRequestKey key = keyOf(attempt, decision);
-    return key != null && cluster.holds().release(attempt, key) ? null : ReasonCodes.STALE;
+    return key != null && cluster.reservations().unreserve(attempt, key) ? null : ReasonCodes.STALE;
   }
 
   private void refuse(int index, int count, String reason, Outcome outcome) {

@@ -35,7 +35,7 @@ public final class BridgeConfig {
   public static final String ROUND_DEADLINE_MS = "loomcard.round.deadline-ms";
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
   public static final String ROUND_SNAPSHOT_MICROS = "loomcard.round.snapshot-record-us";
-  public static final String ROUND_HOLD_MS = "loomcard.round.hold-ms";
+  public static final String ROUND_BATCH_DELAY_MS = "loomcard.round.batch-delay-ms";
   public static final String ROUND_MAX_CONTAINERS = "loomcard.round.max-containers";
   public static final String ROUND_REFUSED = "loomcard.round.refused-before-snapshot";
   public static final String PROGRESS_DEADLINE_MS = "loomcard.progress.deadline-ms";
@@ -50,6 +50,10 @@ public final class BridgeConfig {
   public static final String APPLY_ANY_ADMIN = "loomcard.apply.any-admin";
   public static final String APPLY_UNAUTHENTICATED = "loomcard.apply.unauthenticated";
   public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
+
+  static { // names of the version before; Hadoop logs a warning that names the new one
+    Configuration.addDeprecation("loomcard.round.hold-ms", ROUND_BATCH_DELAY_MS);
+  }
 
   /** How often the watchdog for progress looks within its deadline. */
   public static final int PROGRESS_LOOKS = 16;
@@ -111,7 +115,7 @@ public final class BridgeConfig {
    */
   public final long roundSnapshotMicros;
   /** How long a small batch may be held at light load; 0: never. */
-  public final long roundHoldMs;
+  public final long batchDelayMs;
   /**
    * Containers that one plan may grant; the next round follows at once. Without such a bound an
    * empty cluster with a large backlog asks for a plan that can only be late, again and again.
@@ -189,7 +193,7 @@ public final class BridgeConfig {
     roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1000, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);
-    roundHoldMs = number(conf, ROUND_HOLD_MS, 2, 0, 1000);
+    batchDelayMs = number(conf, ROUND_BATCH_DELAY_MS, 2, 0, 1000);
     roundMaxContainers = (int) number(conf, ROUND_MAX_CONTAINERS, 500, 1, 10_000_000);
     refusedRounds = (int) number(conf, ROUND_REFUSED, 10, 1, 1_000_000);
     progressDeadlineMs = number(conf, PROGRESS_DEADLINE_MS, 10_000, 0, 86_400_000);

@@ -33,9 +33,9 @@ public final class QueueSpec {
   public final int userLimitPpm;
   /** Millionths of the queue's maximum capacity. */
   public final int amSharePpm;
-  public final int holdSharePpm;
-  /** On how many nodes room may be held for one application. */
-  public final int holdNodes;
+  public final int reservationSharePpm;
+  /** On how many nodes room may be reserved for one application. */
+  public final int reservationNodes;
   /** Effective: {@code *}, user names, {@code group:NAME}. Who may administer may submit. */
   public final List<String> submit;
   public final List<String> administer;
@@ -73,8 +73,8 @@ public final class QueueSpec {
     this.maximum = read.maximum;
     this.userLimitPpm = read.userLimitPpm;
     this.amSharePpm = read.amSharePpm;
-    this.holdSharePpm = read.holdSharePpm;
-    this.holdNodes = read.holdNodes;
+    this.reservationSharePpm = read.reservationSharePpm;
+    this.reservationNodes = read.reservationNodes;
     this.submit = Collections.unmodifiableList(read.submit);
     this.administer = Collections.unmodifiableList(read.administer);
     this.state = read.state;
@@ -116,8 +116,8 @@ public final class QueueSpec {
     private Limit maximum = Limit.ofShare(1_000_000);
     private int userLimitPpm = 1_000_000;
     private int amSharePpm = 1_000_000;
-    private int holdSharePpm = 100_000;
-    private int holdNodes = 1;
+    private int reservationSharePpm = 100_000;
+    private int reservationNodes = 1;
     private List<String> submit = Collections.emptyList();
     private List<String> administer = Collections.emptyList();
     private String state = "running";
@@ -156,8 +156,10 @@ public final class QueueSpec {
         case "maximum": maximum = limit(in, place); break;
         case "user_limit_ppm": userLimitPpm = in.integer(place); break;
         case "am_share_ppm": amSharePpm = in.integer(place); break;
-        case "hold_share_ppm": holdSharePpm = in.integer(place); break;
-        case "hold_nodes": holdNodes = in.integer(place); break;
+        case "hold_share_ppm": // of the version before, in a store
+        case "reservation_share_ppm": reservationSharePpm = in.integer(place); break;
+        case "hold_nodes": // likewise
+        case "reservation_nodes": reservationNodes = in.integer(place); break;
         case "submit": submit = in.strings(place); break;
         case "administer": administer = in.strings(place); break;
         case "state": state = in.string(place); break;

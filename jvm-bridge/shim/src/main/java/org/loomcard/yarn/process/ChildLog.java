@@ -88,7 +88,7 @@ final class ChildLog implements Runnable {
       for (int i = 0; i < read; i++) {
         take(chunk[i]);
       }
-      hold(read);
+      buffer(read);
     }
     if (length > 0) {
       endLine();
@@ -120,7 +120,7 @@ final class ChildLog implements Runnable {
   }
 
   /** Counts bytes, and waits for the next second when this one had its share. */
-  private void hold(int read) {
+  private void buffer(int read) {
     windowBytes += read;
     long left = windowNanos + SECOND - nanoTime.getAsLong();
     while (left > 0 && windowBytes >= BYTES_A_SECOND && !Thread.currentThread().isInterrupted()) {

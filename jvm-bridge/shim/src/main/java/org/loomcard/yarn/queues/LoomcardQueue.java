@@ -181,16 +181,16 @@ public final class LoomcardQueue implements Queue {
   }
 
   /**
-   * What may be held for its asks together; the first hold is always allowed, unless the limit is
-   * 0.
+   * What may be reserved for its asks together; the first reservation is always allowed, unless the
+   * limit is 0.
    */
-  public long[] holdLimit() {
-    return Amounts.share(maximum, spec.holdSharePpm);
+  public long[] reservationLimit() {
+    return Amounts.share(maximum, spec.reservationSharePpm);
   }
 
-  /** On how many nodes room may be held for one application. */
-  public int holdNodes() {
-    return spec.holdNodes;
+  /** On how many nodes room may be reserved for one application. */
+  public int reservationNodes() {
+    return spec.reservationNodes;
   }
 
   /** Null: no limit but the queue's. */
@@ -402,7 +402,7 @@ public final class LoomcardQueue implements Queue {
     return Priority.newInstance(0);
   }
 
-  /** Nothing: no container is reserved on a node; what room is held for is in the metrics. */
+  /** Nothing: no container is reserved on a node; what room is reserved for is in the metrics. */
   @Override
   public void incReservedResource(String partition, Resource resource) {
   }

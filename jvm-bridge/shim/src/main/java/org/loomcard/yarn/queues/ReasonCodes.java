@@ -10,8 +10,8 @@ public final class ReasonCodes {
   public static final String USER_LIMIT = "USER_LIMIT";
   public static final String AM_LIMIT = "AM_LIMIT";
   public static final String BLACKLISTED = "BLACKLISTED";
-  public static final String HELD = "HELD";
-  public static final String HOLD_LIMIT = "HOLD_LIMIT";
+  public static final String RESERVED = "RESERVED";
+  public static final String RESERVATION_LIMIT = "RESERVATION_LIMIT";
   public static final String LOCALITY = "LOCALITY";
   public static final String LABEL = "LABEL";
   public static final String STALE = "STALE";

@@ -78,7 +78,7 @@ public final class PolicyRounds {
   }
 
   /** Whether a round should wait a little for more to happen. */
-  public boolean mayHold() {
+  public boolean mayDelay() {
     return snapshotReason == null && !more && wakeUps.earliestMs() > clock.nowMs();
   }
 

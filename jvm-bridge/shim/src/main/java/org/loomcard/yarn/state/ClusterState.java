@@ -49,7 +49,7 @@ public final class ClusterState extends ContainerTable {
   /** By name; of those with a live attempt. */
   private final Map<String, UserAsks> users = new ConcurrentHashMap<>();
   private final FreeCapacity<LoomcardNode> free = new FreeCapacity<>();
-  private final Holds holds = new Holds(this);
+  private final Reservations reservations = new Reservations(this);
   private final HintBudget hints = new HintBudget();
 
   private final SharedLabels sharedLabels;
@@ -175,7 +175,7 @@ public final class ClusterState extends ContainerTable {
       int priority) {
     if (queue != application.queue()) {
       application.setQueue(queue);
-      holds.moved(application);
+      reservations.moved(application);
     }
     application.setPriority(priority);
     long at = events.now();
@@ -273,8 +273,8 @@ public final class ClusterState extends ContainerTable {
 
   // Look-ups.
 
-  public Holds holds() {
-    return holds;
+  public Reservations reservations() {
+    return reservations;
   }
 
   public Collection<LoomcardNode> nodes() {
@@ -329,7 +329,7 @@ public final class ClusterState extends ContainerTable {
   public void writePendingEvents(Records out) {
     events.moveTo(out);
     writeCheck(out);
-    holds.writeTo(out);
+    reservations.writeTo(out);
   }
 
   /** Takes everything there is, and forgets the pending events, which is part of it. */
@@ -338,7 +338,7 @@ public final class ClusterState extends ContainerTable {
     free.snapshot(SnapshotWriter.write(this, out), this::isLive);
     asks.sendAll(applications.values());
     writeCheck(out);
-    holds.writeSnapshot(out);
+    reservations.writeSnapshot(out);
   }
 
   private void writeCheck(Records out) {

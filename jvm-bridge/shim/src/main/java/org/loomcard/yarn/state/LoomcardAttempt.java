@@ -35,7 +35,7 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 /**
  * One attempt: its asks, its blacklist and its live containers.
  */
-public final class LoomcardAttempt extends Hold.Holder {
+public final class LoomcardAttempt extends Reservation.Reserver {
   private final int number;
   private final LoomcardApplication application;
   private final ClusterState cluster;

@@ -19,13 +19,13 @@ import org.loomcard.yarn.amounts.Amounts;
  */
 public final class LoomcardNode extends SchedulerNode {
   private static final String NO_RESERVATION =
-      "No container is reserved on a node: room is held there for an ask (see Holds).";
+      "No container is reserved on a node: room is reserved there for an ask (see Reservations).";
   private final int number;
   private final ClusterState cluster;
   private final Map<RMContainer, Long> killAt = new HashMap<>();
   private volatile long lastHeartbeatMs;
   private volatile boolean shared;
-  private volatile Hold hold;
+  private volatile Reservation reservation;
   /** The least that was free since it was last taken; null: all that is free now. */
   private long[] leastFree;
 
@@ -100,17 +100,17 @@ public final class LoomcardNode extends SchedulerNode {
   }
 
   /** What room is kept for here; null for nothing. */
-  public Hold hold() {
-    return hold;
+  public Reservation reservation() {
+    return reservation;
   }
 
-  void keep(Hold newHold) {
-    hold = newHold;
+  void keep(Reservation newReservation) {
+    reservation = newReservation;
   }
 
   /** Whether {@code more} of this ask would take room that is kept for another. */
-  public boolean isHeldForOther(LoomcardAttempt attempt, SchedulerRequestKey key, long[] more) {
-    Hold kept = hold;
+  public boolean isReservedForOther(LoomcardAttempt attempt, SchedulerRequestKey key, long[] more) {
+    Reservation kept = reservation;
     return kept != null && !kept.isFor(attempt, key)
         && !kept.leaves(Amounts.of(getUnallocatedResource()), more)
         && !kept.isOver(cluster.events().now());
@@ -118,8 +118,8 @@ public final class LoomcardNode extends SchedulerNode {
 
   /** A container of this ask was placed here. */
   public void granted(LoomcardAttempt attempt, SchedulerRequestKey key) {
-    if (hold != null) {
-      cluster.holds().granted(attempt, key, this);
+    if (reservation != null) {
+      cluster.reservations().granted(attempt, key, this);
     }
   }
 

@@ -48,8 +48,8 @@ public interface StatusSource {
   /** Asks that are not served, at most {@code limit} of each leaf queue listed. */
   WaitingStatus waiting(int limit);
 
-  /** Room that is held on nodes, by ask. */
-  List<HoldStatus> holds();
+  /** Room that is reserved on nodes, by ask. */
+  List<ReservationStatus> reservations();
 
   /** What shows, where HTTP does not prove who calls, that a caller may read the state folder. */
   ApplyToken token();

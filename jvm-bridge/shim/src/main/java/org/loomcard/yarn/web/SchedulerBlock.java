@@ -19,7 +19,7 @@ import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TR;
 import org.apache.hadoop.yarn.webapp.view.HtmlBlock;
 import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.web.tables.AmountText;
-import org.loomcard.yarn.web.tables.HoldTable;
+import org.loomcard.yarn.web.tables.ReservationTable;
 import org.loomcard.yarn.web.tables.LabelTable;
 import org.loomcard.yarn.web.tables.LimitTable;
 import org.loomcard.yarn.web.tables.ReportTables;
@@ -55,7 +55,7 @@ public final class SchedulerBlock extends HtmlBlock {
     queues(page, document);
     LabelTable.render(page, document.path("queues"));
     LimitTable.render(page, document.path("queues"));
-    HoldTable.render(page, document.path("holds"));
+    ReservationTable.render(page, document.path("reservations"));
     waiting(page, document.path("waiting"), document.path("waiting_total"));
     ReportTables.render(page, document.path("queues"));
     page.__();

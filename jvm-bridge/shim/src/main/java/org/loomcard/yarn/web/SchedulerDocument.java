@@ -11,7 +11,7 @@ import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.rounds.PolicyFault;
 import org.loomcard.yarn.rounds.QueueStall;
-import org.loomcard.yarn.status.HoldStatus;
+import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.StatusSource;
 import org.loomcard.yarn.status.WaitingApplication;
@@ -37,7 +37,7 @@ public final class SchedulerDocument {
       "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
 
   /** Limits that a queue of the compiled policy configuration has only where they are stated. */
-  private static final String[] LIMIT_KEYS = {"hold_share_ppm", "hold_nodes",
+  private static final String[] LIMIT_KEYS = {"reservation_share_ppm", "reservation_nodes",
       "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
       "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label",
       "label_guaranteed_ppm"};
@@ -67,7 +67,7 @@ public final class SchedulerDocument {
     cluster.set("minimum_allocation", amounts(source.smallest()));
     document.set("cluster", cluster);
     document.set("queues", queues(source.queues(), status.reports, policyConfig.path("queues")));
-    document.set("holds", holds(source));
+    document.set("reservations", reservations(source));
     WaitingStatus waiting = source.waiting(limit);
     document.set("waiting_total", JSON.createObjectNode()
         .put("applications", waiting.applications)
@@ -210,17 +210,17 @@ public final class SchedulerDocument {
     });
   }
 
-  private static ArrayNode holds(StatusSource source) {
+  private static ArrayNode reservations(StatusSource source) {
     ArrayNode documents = JSON.createArrayNode();
-    for (HoldStatus hold : source.holds()) {
+    for (ReservationStatus reservation : source.reservations()) {
       documents.addObject()
-          .put("application", hold.application)
-          .put("queue", hold.queue)
-          .put("node", hold.node)
-          .put("priority", hold.priority)
-          .put("allocation_request_id", hold.allocationRequestId)
-          .put("since_ms", hold.sinceMs)
-          .set("resource", amounts(hold.resource));
+          .put("application", reservation.application)
+          .put("queue", reservation.queue)
+          .put("node", reservation.node)
+          .put("priority", reservation.priority)
+          .put("allocation_request_id", reservation.allocationRequestId)
+          .put("since_ms", reservation.sinceMs)
+          .set("resource", amounts(reservation.resource));
     }
     return documents;
   }

@@ -190,14 +190,14 @@ public final class BatchWriter {
     JsonText.quoteAll(out.append(','), names).append(']');
   }
 
-  /** The whole list of holds. */
-  public void holds(long at, Collection<HoldRecord> holds) {
-    open("holds", at).append(",[");
+  /** The whole list of reservations. */
+  public void reservations(long at, Collection<ReservationRecord> reservations) {
+    open("reservations", at).append(",[");
     String comma = "";
-    for (HoldRecord hold : holds) {
-      out.append(comma).append('[').append(hold.attempt).append(',').append(hold.priority)
-          .append(',').append(hold.allocationRequestId).append(',').append(hold.node).append(',')
-          .append(hold.untilMs).append(',').append(hold.sinceMs).append(',').append(hold.placedMs)
+    for (ReservationRecord each : reservations) {
+      out.append(comma).append('[').append(each.attempt).append(',').append(each.priority)
+          .append(',').append(each.allocationRequestId).append(',').append(each.node).append(',')
+          .append(each.untilMs).append(',').append(each.sinceMs).append(',').append(each.placedMs)
           .append(']');
       comma = ",";
     }

@@ -12,10 +12,10 @@ import org.loomcard.yarn.policyconfig.BridgeConfig;
 /** What is said once, when a policy process has started: who we are, and whether we can talk. */
 public final class Handshake {
   /** Of the messages; a compiled policy configuration has a schema of its own. */
-  public static final int SCHEMA = 3;
+  public static final int SCHEMA = 4;
   /** What this side can do; each side uses only what both name. */
   static final List<String> FEATURES = Collections.unmodifiableList(
-      Arrays.asList("heartbeats", "preempt", "headroom", "saved", "holds"));
+      Arrays.asList("heartbeats", "preempt", "headroom", "saved", "reservations"));
 
   private final int types;
   private final String head;

@@ -103,15 +103,15 @@ public final class PlanMessage {
   }
 
   /**
-   * Keep room on a node for one container of an ask. Where it has as many holds as it may have, the
-   * one that was placed first ends.
+   * Keep room on a node for one container of an ask. Where it has as many reservations as it may
+   * have, the one that was placed first ends.
    */
-  public static final class Hold extends AskDecision {
+  public static final class Reserve extends AskDecision {
     public final int node;
     /** Null: as long as the ask waits. */
     public final Long untilMs;
 
-    public Hold(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
+    public Reserve(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
         int instance) {
       super(attempt, priority, allocationRequestId, instance);
       this.node = node;
@@ -119,9 +119,9 @@ public final class PlanMessage {
     }
   }
 
-  /** Give up the holds of an ask. */
-  public static final class ReleaseHold extends AskDecision {
-    public ReleaseHold(int attempt, int priority, long allocationRequestId, int instance) {
+  /** Give up the reservations of an ask. */
+  public static final class Unreserve extends AskDecision {
+    public Unreserve(int attempt, int priority, long allocationRequestId, int instance) {
       super(attempt, priority, allocationRequestId, instance);
     }
   }

@@ -54,19 +54,19 @@ public final class PlanReader {
         decisions.add(new PlanMessage.Preempt(in.number("preempt: container"),
             in.number("preempt: grace_ms"),
             in.string("preempt: reason"), in.integer("preempt: instance")));
-      } else if (tag.equals("hold")) {
-        decisions.add(new PlanMessage.Hold(in.integer("hold: attempt"),
-            in.integer("hold: priority"), in.number("hold: allocation_request_id"),
-            in.integer("hold: node"), in.numberOrNull("hold: until_ms"),
-            in.integer("hold: instance")));
-      } else if (tag.equals("release_hold")) {
-        decisions.add(new PlanMessage.ReleaseHold(in.integer("release_hold: attempt"),
-            in.integer("release_hold: priority"),
-            in.number("release_hold: allocation_request_id"),
-            in.integer("release_hold: instance")));
+      } else if (tag.equals("reserve")) {
+        decisions.add(new PlanMessage.Reserve(in.integer("reserve: attempt"),
+            in.integer("reserve: priority"), in.number("reserve: allocation_request_id"),
+            in.integer("reserve: node"), in.numberOrNull("reserve: until_ms"),
+            in.integer("reserve: instance")));
+      } else if (tag.equals("unreserve")) {
+        decisions.add(new PlanMessage.Unreserve(in.integer("unreserve: attempt"),
+            in.integer("unreserve: priority"),
+            in.number("unreserve: allocation_request_id"),
+            in.integer("unreserve: instance")));
       } else {
         throw in.wrong("plan: decision " + decisions.size(),
-            "the tag allocate, preempt, hold or release_hold");
+            "the tag allocate, preempt, reserve or unreserve");
       }
       in.close(tag);
     }

@@ -17,7 +17,7 @@ import org.loomcard.yarn.rounds.RefusalBackoff;
 import org.loomcard.yarn.rounds.Timers;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** When rounds run: signals, holding back, wake-ups, and the waits of the breaker. */
+/** When rounds run: signals, delaying, wake-ups, and the waits of the breaker. */
 public class RoundThrottleTest {
   private static final long FOR_EVER_MS = 3_600_000;
   private static final long SHORT_MS = 20;
@@ -40,42 +40,42 @@ public class RoundThrottleTest {
     awaitEnd(waiting);
   }
 
-  /** A small batch is held back until many signals came; a large one is not held at all. */
+  /** A small batch is delayed until many signals came; a large one is not delayed at all. */
   @Test
-  public void holdsSmallBatchesOnly() throws Exception {
+  public void delaysSmallBatchesOnly() throws Exception {
     RoundThrottle throttle = new RoundThrottle(FOR_EVER_MS);
     throttle.signal();
-    Thread held = started(() -> throttle.hold(3, () -> true));
-    Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
+    Thread delayed = started(() -> throttle.delay(3, () -> true));
+    Until.waitUntil("the batch is delayed", () -> delayed.getState() == Thread.State.TIMED_WAITING);
     for (int i = 0; i < 100; i++) {
       throttle.signal();
     }
-    awaitEnd(held);
-    awaitEnd(started(() -> new RoundThrottle(FOR_EVER_MS).hold(500, () -> true)));
-    awaitEnd(started(() -> new RoundThrottle(1).hold(3, () -> false)));
+    awaitEnd(delayed);
+    awaitEnd(started(() -> new RoundThrottle(FOR_EVER_MS).delay(500, () -> true)));
+    awaitEnd(started(() -> new RoundThrottle(1).delay(3, () -> false)));
   }
 
-  /** The hold counts from the batch before: after a quiet time an ask is sent at once. */
+  /** The delay counts from the batch before: after a quiet time an ask is sent at once. */
   @Test
-  public void anAskAfterAQuietTimeIsNotHeld() throws Exception {
+  public void anAskAfterAQuietTimeIsNotDelayed() throws Exception {
     RoundThrottle throttle = new RoundThrottle(SHORT_MS);
     long after = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SHORT_MS);
-    Until.waitUntil("the hold is over", () -> System.nanoTime() > after);
+    Until.waitUntil("the delay is over", () -> System.nanoTime() > after);
     AtomicInteger looks = new AtomicInteger();
-    throttle.hold(3, () -> looks.getAndIncrement() == 0);
+    throttle.delay(3, () -> looks.getAndIncrement() == 0);
     assertEquals("it looks once and does not wait", 1, looks.get());
   }
 
-  /** What nobody waits for is held for longer, until somebody asks. */
+  /** What nobody waits for is delayed for longer, until somebody asks. */
   @Test
-  public void demandEndsALongHold() throws Exception {
+  public void demandEndsALongDelay() throws Exception {
     RoundThrottle throttle = new RoundThrottle(0, FOR_EVER_MS);
     AtomicBoolean asked = new AtomicBoolean();
-    Thread held = started(() -> throttle.hold(3, asked::get));
-    Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
+    Thread delayed = started(() -> throttle.delay(3, asked::get));
+    Until.waitUntil("the batch is delayed", () -> delayed.getState() == Thread.State.TIMED_WAITING);
     asked.set(true);
     throttle.signalDemand();
-    awaitEnd(held);
+    awaitEnd(delayed);
   }
 
   /** One wake-up an instance: a new one replaces it, none removes it, others keep theirs. */

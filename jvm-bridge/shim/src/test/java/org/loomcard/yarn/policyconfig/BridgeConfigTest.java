@@ -64,4 +64,13 @@ public class BridgeConfigTest {
       assertTrue(e.getMessage(), e.getMessage().contains(expectation));
     }
   }
+
+  /** A key by its name of the version before is read, and Hadoop logs the new name. */
+  @Test
+  public void formerKeysAreRead() {
+    Configuration conf = new Configuration(false);
+    new BridgeConfig(conf);
+    conf.set("loomcard.round.hold-ms", "7");
+    assertEquals(7, new BridgeConfig(conf).batchDelayMs);
+  }
 }

@@ -66,7 +66,7 @@ abstract class ChurnTestBase {
 
   /** Where the policies in files lie that are for these tests alone. */
   static File policies() {
-    return new File(ChurnTestBase.class.getResource("holder.py").getPath()).getParentFile();
+    return new File(ChurnTestBase.class.getResource("reserver.py").getPath()).getParentFile();
   }
 
   private File compiled(String yaml) throws Exception {

@@ -59,7 +59,7 @@ public class FailOverTest extends HighAvailabilityTestBase {
     ConfigSwapResult applied = apply(one, SRTF, "alice");
     assertTrue(applied.toString(), applied.isApplied());
     StateStoresProbe kept = new StateStoresProbe(one);
-    SchedulerTestBase.until("saved", () -> kept.holds("saved.json", "root.default:srtf"));
+    SchedulerTestBase.until("saved", () -> kept.reservations("saved.json", "root.default:srtf"));
     one.getRMContext().getRMAdminService().transitionToStandby(BY_USER);
     activate(two);
     AppliedConfig governing = status(two).applied;
@@ -70,7 +70,7 @@ public class FailOverTest extends HighAvailabilityTestBase {
     assertEquals(2, history.size());
     assertEquals("fifo", history.get(1).policyConfig.queue("root.default").policy);
     assertEquals("its own file follows", SRTF, read(new File(folder.getRoot(), "rm2/policy.yml")));
-    assertTrue(new StateStoresProbe(two).holds("saved.json", "root.default:srtf"));
+    assertTrue(new StateStoresProbe(two).reservations("saved.json", "root.default:srtf"));
     write(new File(folder.getRoot(), "rm2/policy.yml"), SRTF.replace("srtf", "drf"));
     awaitUp(two);
     two.getRMContext().getScheduler().reinitialize(conf("rm2"), two.getRMContext());

@@ -13,7 +13,7 @@ public final class StateStoresProbe {
     store = StateStores.of(rm.getRMContext(), rm.getConfig(), new BridgeConfig(rm.getConfig()));
   }
 
-  public boolean holds(String name, String part) {
+  public boolean reservations(String name, String part) {
     try {
       String text = store.read(name);
       return text != null && text.contains(part);

@@ -12,7 +12,7 @@ import org.loomcard.yarn.json.MessageException;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.status.HoldStatus;
+import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.LabelStatus;
 import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
@@ -132,8 +132,9 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
-  public List<HoldStatus> holds() {
-    return Collections.singletonList(new HoldStatus("application_1790000000000_0001", "root.a",
+  public List<ReservationStatus> reservations() {
+    return Collections.singletonList(new ReservationStatus(
+        "application_1790000000000_0001", "root.a",
         "n1:45454", 10, 7, amounts(2048, 1), 1_790_000_000_250L));
   }
 

@@ -102,7 +102,7 @@ public final class WebSideTest {
         "Queues on labelled nodes", "1 GB, 1 vcore (25.0 % of the parent's)",
         "2 GB, 2 vcores", "512 MB, 1 vcore", "256 MB, 0 vcores", "label of asks without one",
         "7 applications with 2,000,000 asks for 3,000,000 containers; of each queue at most 100",
-        "patience_ms: 5", "Room held on nodes", "n1:45454", "2 GB, 1 vcore"}) {
+        "patience_ms: 5", "Room reserved on nodes", "n1:45454", "2 GB, 1 vcore"}) {
       assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
     }
     assertFalse(answer.body.contains("count <words>"));

@@ -51,8 +51,8 @@ public class MessagesTest {
     out.containerResized(26, 41, new long[] {2048, 1, 0});
     out.containerCompleted(27, 41, "completed", -1000, 25L, 26);
     out.timer(28, 1);
-    out.holds(29, Arrays.asList(new HoldRecord(1, 20, -1, 1, 9000L, 20, 29),
-        new HoldRecord(2, 21, 5, 2, null, 21, 29)));
+    out.reservations(29, Arrays.asList(new ReservationRecord(1, 20, -1, 1, 9000L, 20, 29),
+        new ReservationRecord(2, 21, 5, 2, null, 21, 29)));
     out.check(1, 1, 1, 3, new long[] {8192, 9, 4});
     assertEquals(Golden.message("batch"), out.finish());
     assertEquals(23, out.count());
@@ -89,11 +89,11 @@ public class MessagesTest {
     PlanMessage.Preempt preempt = (PlanMessage.Preempt) plan.decisions.get(1);
     assertEquals("40 15000 over its share 0", preempt.container + " " + preempt.graceMs + " "
         + preempt.reason + " " + preempt.instance);
-    PlanMessage.Hold keep = (PlanMessage.Hold) plan.decisions.get(2);
+    PlanMessage.Reserve keep = (PlanMessage.Reserve) plan.decisions.get(2);
     assertEquals("1 20 -1 1 9000 1", keep.attempt + " " + keep.priority + " "
         + keep.allocationRequestId + " " + keep.node + " " + keep.untilMs + " " + keep.instance);
-    assertNull(((PlanMessage.Hold) plan.decisions.get(3)).untilMs);
-    PlanMessage.ReleaseHold release = (PlanMessage.ReleaseHold) plan.decisions.get(4);
+    assertNull(((PlanMessage.Reserve) plan.decisions.get(3)).untilMs);
+    PlanMessage.Unreserve release = (PlanMessage.Unreserve) plan.decisions.get(4);
     assertEquals("1 20 -1 1", release.attempt + " " + release.priority + " "
         + release.allocationRequestId + " " + release.instance);
     assertEquals(Long.valueOf(5029), plan.timers.get(0).atMs);
@@ -156,7 +156,7 @@ public class MessagesTest {
     refused("[\"plan\",1", "Unexpected end-of-input");
     refused("[\"pland\",1]", "expected the tag plan, found pland");
     refused("[\"plan\",1,[[\"grant\",1]],[],[],{},{},[],[],[],null,[]]",
-        "tag allocate, preempt, hold or release_hold");
+        "tag allocate, preempt, reserve or unreserve");
     refused("[\"plan\",1,[[\"allocate\",1,20,-1,1,\"2\",1]],[],[],{},{},[],[],[],null,[]]",
         "allocate: count: expected an integer at character 33, found \"2\"");
     refused("[\"plan\",1,[[\"allocate\",9999999999,20,-1,1,2,1]],[],[],{},{},[],[],[],null,[]]",
@@ -175,7 +175,7 @@ public class MessagesTest {
       Handshake.read("[\"hello\",1,\"3.12\",\"9.9\",[]]");
       fail("schema 1 was taken");
     } catch (MessageException e) {
-      assertTrue(e.getMessage(), e.getMessage().contains("speaks schema 1, this shim schema 3"));
+      assertTrue(e.getMessage(), e.getMessage().contains("speaks schema 1, this shim schema 4"));
     }
   }
 

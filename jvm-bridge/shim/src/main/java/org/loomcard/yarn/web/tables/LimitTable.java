@@ -60,8 +60,8 @@ public final class LimitTable {
     share(queue, queue.path("user_limit_ppm"), "use by one user", "");
     share(queue, queue.path("am_share_ppm"), "application masters",
         AmountText.text(queue.path("used_by_ams")));
-    share(queue, limits.path("hold_share_ppm"), "room held for asks", "");
-    count(limits, "hold_nodes", "nodes held for one application", "");
+    share(queue, limits.path("reservation_share_ppm"), "room reserved for asks", "");
+    count(limits, "reservation_nodes", "nodes reserved for one application", "");
     if (limits.has("maximum_allocation")) {
       row("one container", AmountText.text(limits.get("maximum_allocation")), "");
     }

@@ -1,4 +1,4 @@
-"""Holds: who is passed over gets room kept; what is held, for whom, and when it ends."""
+"""Reservations: who is passed over gets room kept; what is reserved, for whom, and when it ends."""
 
 from dataclasses import dataclass
 from random import Random
@@ -7,11 +7,11 @@ import pytest
 
 from compiled import flat, queue, setup
 from loomcard.api.fill import fill
-from loomcard.api.hold import HOLD_AFTER_MS, REVIEW_MS
 from loomcard.api.orders import by_priority
 from loomcard.api.plan import Plan
 from loomcard.api.plan_checks import PlanError
 from loomcard.api.registry import register
+from loomcard.api.reserve import RESERVE_AFTER_MS, REVIEW_MS
 from loomcard.engine.session import replay
 from loomcard.simulator import simulate
 from loomcard.testing.cluster import Cluster
@@ -29,20 +29,20 @@ def streaming(policy: str = "fifo", nodes: int = 3, **options) -> Cluster:
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_a_task_of_a_nodes_size_is_served_in_a_stream_of_small_ones(policy):
-    """After the wait room is held for it; with holds off it is never served."""
+    """After the wait room is reserved for it; with reservations off it is never served."""
     made = streaming(policy)
-    assert 1 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 15)]
-    assert made.holds == []
-    off = streaming(policy, hold_after_ms=0)
+    assert 1 in [g.app for g in flow(made, RESERVE_AFTER_MS // 1000 + 15)]
+    assert made.reservations == []
+    off = streaming(policy, reserve_after_ms=0)
     assert 1 not in [g.app for g in flow(off, 60)]
 
 
 @pytest.mark.parametrize("policy", [name for name in HOLDING if name != "strict"])
 @pytest.mark.parametrize(("large", "small"), [(20, 20), (20, 10), (10, 20)])
 def test_an_applications_own_stream(policy, large, small):
-    """Asks of one priority are alike: the large one gets room held. A stream that the application
-    itself puts first goes first, and a large task that it puts first waits for nobody's. (Under
-    strict its own share is full of its small tasks, whatever room there is.)
+    """Asks of one priority are alike: the large one gets room reserved. A stream that the
+    application itself puts first goes first, and a large task that it puts first waits for
+    nobody's. (Under strict its own share is full of its small tasks, whatever room there is.)
     """
     made = Cluster(flat(policy), nodes=[(4096, 4)] * 2)
     made.add_app(1)
@@ -52,7 +52,7 @@ def test_an_applications_own_stream(policy, large, small):
         made.send(r.ContainerStarted(made.now, container))
     made.ask(1, 1, (4096, 4), priority=large, request_id=2)
     served = []
-    for _ in range(HOLD_AFTER_MS // 1000 + 15):
+    for _ in range(RESERVE_AFTER_MS // 1000 + 15):
         made.complete(min(made.containers))
         served += [g.size for g in made.round(1000)]
         made.send(r.ContainerStarted(made.now, max(made.containers)))
@@ -61,47 +61,49 @@ def test_an_applications_own_stream(policy, large, small):
 
 
 def test_the_reasons_name_the_node_and_the_held_room():
-    """The holder's reason says where; others', for whom only held room is left, that it is held."""
+    """The holder's reason says where; others', for whom only reserved room is left, that it is
+    reserved.
+    """
     made = streaming()
     flow(made, 7)
-    [(_, node)] = made.holds
-    assert made.reasons[1, 20, 0] == f"HOLDS n{node}:1"
+    [(_, node)] = made.reservations
+    assert made.reasons[1, 20, 0] == f"RESERVATION n{node}:1"
     victim = next(g.number for g in made.containers.values() if g.node == node)
     made.complete(victim)
     made.round()
     small(made, 9999)
     made.round()
-    assert made.reasons[9999, 20, 0] == "HELD"
+    assert made.reasons[9999, 20, 0] == "RESERVED"
 
 
 def test_nothing_is_held_while_the_own_size_is_served():
-    """A full cluster of equal tasks starves nobody: no decision is about holds."""
+    """A full cluster of equal tasks starves nobody: no decision is about reservations."""
     made = Cluster(flat(), nodes=[(4096, 4)] * 2)
     for number in range(1, 30):
         small(made, number)
     flow(made, 60)
-    assert not any('"hold"' in plan for _, plan in made.history)
+    assert not any('"reserve"' in plan for _, plan in made.history)
 
 
 def test_nothing_is_held_for_what_no_node_could_run():
-    """Larger than every node, or forbidden by a limit: it waits without a hold."""
+    """Larger than every node, or forbidden by a limit: it waits without a reservation."""
     made = streaming()
     made.ask(1, 1, (5000, 4))
     flow(made, 30)
-    assert not any('"hold"' in plan for _, plan in made.history)
+    assert not any('"reserve"' in plan for _, plan in made.history)
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Holds as the test says; else first in, first out."""
+    """Reserves as the test says; else first in, first out."""
 
     def decide(self, view):
         plan = Plan(view)
         for ask in view.asks:
             wish = WANTED.pop(ask.application.number, None)
             if wish is not None:
-                plan.hold(ask, next(n for n in view.nodes if n.number == wish[0]), wish[1])
-        return fill(plan, order=by_priority, hold_after_ms=0)
+                plan.reserve(ask, next(n for n in view.nodes if n.number == wish[0]), wish[1])
+        return fill(plan, order=by_priority, reserve_after_ms=0)
 
 
 register("test-holder")(Holder)
@@ -109,7 +111,9 @@ WANTED: dict[int, tuple[int, int | None]] = {}
 
 
 def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
-    """A cluster on which a task of 1 GB runs on every node of 4, and application 1 holds node 1."""
+    """A cluster on which a task of 1 GB runs on every node of 4, and application 1 reserves node
+    1.
+    """
     made = Cluster(flat("test-holder"), nodes=[(4096, 4)] * nodes)
     for number in range(1, nodes + 1):
         small(made, 99 + number)
@@ -119,9 +123,9 @@ def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
     made.ask(1, 1, (4096, 4))
     WANTED[1] = (1, until_ms)
     made.round()
-    assert [node for _, node in made.holds] == [1]
+    assert [node for _, node in made.reservations] == [1]
     small(made, 500)
-    assert made.round() == []  # 3 GB are free, and held
+    assert made.round() == []  # 3 GB are free, and reserved
     return made
 
 
@@ -130,7 +134,7 @@ def test_the_hold_ends_with_its_container():
     made = holding()
     made.complete(1)
     assert [g.app for g in made.round()] == [1]
-    assert made.holds == []
+    assert made.reservations == []
     made.complete(next(g.number for g in made.containers.values() if g.app == 1))
     assert [g.app for g in made.round()] == [500]
 
@@ -150,8 +154,8 @@ def test_the_hold_ends_with_its_ask(end):
     made = holding(nodes=2)
     end(made)
     served = [g.app for g in made.round()]
-    assert served == ([] if made.holds else [500])
-    assert bool(made.holds) == (
+    assert served == ([] if made.reservations else [500])
+    assert bool(made.reservations) == (
         len(made.applications) == 4
         and (1, 20, 0) in made.asks
         and made.asks[1, 20, 0].size == (4096, 4)
@@ -163,18 +167,22 @@ def test_the_hold_ends_with_its_node_and_its_time():
     made = holding(nodes=2)
     made.lose_node(1)
     made.round()
-    assert made.holds == []
+    assert made.reservations == []
     timed = holding(until_ms=2_000)
     assert min(timed.timers.values()) == 2_000
     assert [g.app for g in timed.round(2_000)] == [500]
 
 
 def test_a_refused_hold_is_forgotten_and_a_snapshot_brings_the_others_back():
-    """The engine's list stands: what it refused is not held, what it holds outlives the mirror."""
+    """The engine's list stands: what it refused is not reserved, what it reserves outlives the
+    mirror.
+    """
     made = holding()
     made.snapshot()
     assert made.round() == []
-    assert [hold.node.number for hold in made.session.mirror.state.holds] == [1]
+    assert [reservation.node.number for reservation in made.session.mirror.state.reservations] == [
+        1
+    ]
     made.complete(1)
     made.refuse = lambda d: "NODE_FULL" if isinstance(d, r.Allocate) else None
     made.round()
@@ -189,11 +197,11 @@ def test_a_refused_hold_is_forgotten_and_a_snapshot_brings_the_others_back():
     refused.round()
     refused.refuse = lambda _: None
     refused.round()
-    assert len(refused.session.mirror.state.holds) == 0
+    assert len(refused.session.mirror.state.reservations) == 0
 
 
 def test_bounds():
-    """One hold an application and a node, a tenth of a queue's maximum, the first always."""
+    """One reservation an application and a node, a tenth of a queue's maximum, the first always."""
     made = Cluster(flat("fifo"), nodes=[(4096, 4)] * 20)
     for number in (1, 2, 3, 4):
         made.add_app(number)
@@ -203,24 +211,28 @@ def test_bounds():
     view = made.session.tree.instances[0].view
     plan, nodes = Plan(view), view.nodes
     asks = {a.application.number: a for a in view.asks if a.size == (4096, 4)}
-    plan.hold(asks[1], nodes[0])
-    assert plan.why_no_hold(asks[2], nodes[0]) == "HELD"
+    plan.reserve(asks[1], nodes[0])
+    assert plan.why_no_reservation(asks[2], nodes[0]) == "RESERVED"
     other = next(a for a in view.asks if a.application.number == 1 and a is not asks[1])
-    assert plan.why_no_hold(other, nodes[1]) == "HOLD_LIMIT"
-    plan.hold(asks[2], nodes[1])
-    assert plan.why_no_hold(asks[3], nodes[2]) == "HOLD_LIMIT"  # 8 GB are a tenth
-    plan.hold(asks[1], nodes[3])  # moves
-    assert nodes[0].hold is None
-    plan.release_hold(asks[2])
-    with pytest.raises(PlanError, match="no hold"):
-        plan.release_hold(asks[2])
-    plan.hold(asks[3], nodes[0])
+    assert plan.why_no_reservation(other, nodes[1]) == "RESERVATION_LIMIT"
+    plan.reserve(asks[2], nodes[1])
+    assert plan.why_no_reservation(asks[3], nodes[2]) == "RESERVATION_LIMIT"  # 8 GB are a tenth
+    plan.reserve(asks[1], nodes[3])  # moves
+    assert nodes[0].reservation is None
+    plan.unreserve(asks[2])
+    with pytest.raises(PlanError, match="no reservation"):
+        plan.unreserve(asks[2])
+    plan.reserve(asks[3], nodes[0])
 
 
 @pytest.mark.parametrize(("share", "most"), [("0%", 0), ("10%", 1), ("34%", 2), ("100%", 4)])
 def test_a_queue_states_how_much_may_be_held(share, most):
-    """Of six nodes; the first hold is let in whatever its size, unless nothing may be held."""
-    text = f"version: 1\npolicy: fifo\noptions: {{hold_after_ms: 0}}\nhold_share: {share}\n"
+    """Of six nodes; the first reservation is let in whatever its size, unless nothing may be
+    reserved.
+    """
+    text = (
+        f"version: 1\npolicy: fifo\noptions: {{reserve_after_ms: 0}}\nreservation_share: {share}\n"
+    )
     made = Cluster(compiled(text), nodes=[(4096, 4)] * 6)
     for number in range(1, 5):
         made.add_app(number)
@@ -229,13 +241,13 @@ def test_a_queue_states_how_much_may_be_held(share, most):
     view = made.session.tree.instances[0].view
     plan = Plan(view)
     for ask, node in zip(view.asks, view.nodes, strict=False):
-        if plan.why_no_hold(ask, node) is None:
-            plan.hold(ask, node)
-    assert len(view.holds) == most
+        if plan.why_no_reservation(ask, node) is None:
+            plan.reserve(ask, node)
+    assert len(view.reservations) == most
 
 
 def test_a_journal_with_holds_replays(tmp_path):
-    """From every segment on, holds and the time that asks wait are as in the run."""
+    """From every segment on, reservations and the time that asks wait are as in the run."""
     made = Cluster(flat("drf"), nodes=[(4096, 4)] * 3, journal=tmp_path, segment_rounds=3)
     for number in range(100, 112):
         small(made, number)
@@ -250,7 +262,7 @@ def test_a_journal_with_holds_replays(tmp_path):
             made.snapshot()
         flow(made, 1)
     made.session.journal.close()
-    assert any('"holds"' in batch for batch, _ in made.history)
+    assert any('"reservations"' in batch for batch, _ in made.history)
     assert replay(tmp_path) == []
 
 
@@ -258,7 +270,7 @@ def test_a_journal_with_holds_replays(tmp_path):
 @pytest.mark.parametrize("seed", range(4))
 def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
     """Many large asks, small streams, AMs, lost nodes: all ends, every count adds up, both sides
-    agree after each round, and the whole takes hardly longer than without holds.
+    agree after each round, and the whole takes hardly longer than without reservations.
     """
     rng = Random(seed)  # noqa: S311 - no secret
     apps = [
@@ -279,10 +291,10 @@ def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
     load = scenario(*sorted(apps, key=lambda a: a.submit_ms), nodes=5, faults=faults)
     ends = []
     for after_ms in (1, 5_000, 0):
-        text = f"version: 1\npolicy: {policy}\noptions: {{hold_after_ms: {after_ms}}}\n"
+        text = f"version: 1\npolicy: {policy}\noptions: {{reserve_after_ms: {after_ms}}}\n"
         record = simulate(load, compiled(text), policy="test", check=True)
         assert [each.id for each in record.applications if not each.state] == []
-        assert "HELD" not in record.refusals
+        assert "RESERVED" not in record.refusals
         ends.append(max(c.finished_ms for c in record.containers))
     assert max(ends[:2]) <= 1.25 * ends[2]
 
@@ -292,7 +304,7 @@ def test_a_hold_moves_from_a_node_where_services_run():
     made = streaming(nodes=2)
     services = [g.number for g in made.containers.values() if g.node == 1][:2]
     smalls = [n for n in made.containers if n not in services]
-    for step in range(HOLD_AFTER_MS // 1000 + 4 * REVIEW_MS // 1000):
+    for step in range(RESERVE_AFTER_MS // 1000 + 4 * REVIEW_MS // 1000):
         made.complete(min(n for n in made.containers if n not in services))
         small(made, 2000 + step)
         granted = made.round(1000)
@@ -309,12 +321,12 @@ def test_who_asks_for_what_no_node_has_keeps_no_hold_from_the_next(policy):
     made = streaming(policy)
     made.add_app(2, submitted_ms=-2)
     made.ask(2, 1, (8192, 4))
-    assert 1 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 15)]
+    assert 1 in [g.app for g in flow(made, RESERVE_AFTER_MS // 1000 + 15)]
 
 
 def test_who_waits_behind_masters_keeps_no_hold_from_another_queue():
-    """The oldest ask could run on one node only, where an AM runs for ever; the other one's hold is
-    not put off.
+    """The oldest ask could run on one node only, where an AM runs for ever; the other one's
+    reservation is not put off.
     """
     made = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo")))
     made.add_node(1, 8192, 8)
@@ -329,4 +341,4 @@ def test_who_waits_behind_masters_keeps_no_hold_from_another_queue():
     made.round()
     made.add_app(3, "root.b")
     made.ask(3, 1, (4096, 4))
-    assert 3 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 20)]
+    assert 3 in [g.app for g in flow(made, RESERVE_AFTER_MS // 1000 + 20)]

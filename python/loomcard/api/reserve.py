@@ -1,8 +1,8 @@
-"""Holds for asks that are passed over: who is first in line and fits nowhere gets room kept.
+"""Reservations for asks that are passed over: who is first in line and fits nowhere gets room kept.
 
 An ask is passed over while containers of other shapes are granted and none of its own. After a
-while the first in line of its queue wants a hold; of all that want one, the round gives it to the
-ask that has waited longest, on the node that is likely to have enough soonest.
+while the first in line of its queue wants a reservation; of all that want one, the round gives it
+to the ask that has waited longest, on the node that is likely to have enough soonest.
 """
 
 from __future__ import annotations
@@ -16,31 +16,34 @@ from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
-from loomcard.model.holds import why_never
 from loomcard.model.objects import Application, Ask, AskKey, Node
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.reservations import why_never
 from loomcard.model.resource import fits
 from loomcard.model.state import ClusterState
 
 if TYPE_CHECKING:
     from loomcard.api.fill import MemberIndex
 
-HOLD_AFTER_MS = 1_000
-"""How long an ask is passed over before room is held for it, unless a policy's option says else. 0:
-none is held. 1: at once, as soon as it fits nowhere, whether others are granted anything or not.
+RESERVE_AFTER_MS = 1_000
+"""How long an ask is passed over before room is reserved for it, unless a policy's option says
+else. 0: none is reserved. 1: at once, as soon as it fits nowhere, whether others are granted
+anything or not.
 """
 
-HOLDS = "HOLDS"
-"""Begins the reason of an ask that waits for the room that is held for it; nodes' ids follow."""
+RESERVATION = "RESERVATION"
+"""Begins the reason of an ask that waits for the room that is reserved for it; nodes' ids
+follow.
+"""
 
 REVIEW_MS = 10_000
-"""How often the node of a hold is chosen again."""
+"""How often the node of a reservation is chosen again."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class HoldRules:
-    """What a policy adds to the limits of the queue tree when it holds room; a policy that adds
+class ReservationRules:
+    """What a policy adds to the limits of the queue tree when it reserves room; a policy that adds
     something overrides it.
     """
 
@@ -57,50 +60,53 @@ class HoldRules:
         return True
 
 
-NO_RULES = HoldRules()
+NO_RULES = ReservationRules()
 
 
-def serve_holds(
+def serve_reservations(
     plan: Plan,
     governs: Callable[[Queue], bool],
-    rules: HoldRules = NO_RULES,
+    rules: ReservationRules = NO_RULES,
     *,
     review: bool = True,
 ) -> bool:
-    """Grant what fits into the room held for it, before anybody else is served; whether anything
-    was. A hold whose ask a limit, or a rule of the policy's, now keeps from it is given up.
-    ``review``: the round chooses the node of an old one again; else that is left to the policy.
+    """Grant what fits into the room reserved for it, before anybody else is served; whether
+    anything was. A reservation whose ask a limit, or a rule of the policy's, now keeps from it is
+    given up. ``review``: the round chooses the node of an old one again; else that is left to the
+    policy.
     """
     view, state = plan.view, plan.view._state
     granted = False
-    for hold in sorted(state.holds, key=lambda hold: age_of(hold.ask)):
-        ask, app = hold.ask, hold.ask.application
+    for reservation in sorted(state.reservations, key=lambda reservation: age_of(reservation.ask)):
+        ask, app = reservation.ask, reservation.ask.application
         if plan.spent or not governs(app.queue):
             continue
-        if hold.node.hold is not hold:
+        if reservation.node.reservation is not reservation:
             continue  # ended when its ask was served on another node
         limit = plan.limited(ask)
         reason = limit or rules.forbids(ask)
         if reason is not None:
-            plan.release_hold(ask)
+            plan.unreserve(ask)
             plan.wait(ask, reason, None if limit else view.now_ms + RULE_MS)
         elif not plan.allows(ask):
             continue
-        elif plan.why_not(ask, hold.node) is None and rules.takes(hold.node):
-            plan.grant(ask, hold.node)
+        elif plan.why_not(ask, reservation.node) is None and rules.takes(reservation.node):
+            plan.grant(ask, reservation.node)
             granted = True
         else:
-            plan.wait(ask, where_held(ask))
-            old = view.now_ms - hold.placed_ms >= REVIEW_MS
-            if (review and old) or len(ask.holds) < app.queue.hold_nodes:
+            plan.wait(ask, where_reserved(ask))
+            old = view.now_ms - reservation.placed_ms >= REVIEW_MS
+            if (review and old) or len(ask.reservations) < app.queue.reservation_nodes:
                 view._pending.wants[ask] = plan._instance
     return granted
 
 
-def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: HoldRules = NO_RULES) -> None:
-    """Say that the first in line of a leaf queue wants a hold, if it has been passed over for
-    ``after_ms`` (0: never). Who has a hold, may have nothing, or asks for what no node has is not
-    first in line.
+def want_room(
+    plan: Plan, index: MemberIndex, after_ms: int, rules: ReservationRules = NO_RULES
+) -> None:
+    """Say that the first in line of a leaf queue wants a reservation, if it has been passed over
+    for ``after_ms`` (0: never). Who has a reservation, may have nothing, or asks for what no node
+    has is not first in line.
     """
     view = plan.view
     passed = view._pending.passed_over(after_ms) if after_ms else ()
@@ -109,7 +115,7 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: HoldRules = 
     left: list[tuple[Shape | None, Any]] = []
     while (app := index.top()) is not None:
         assert isinstance(app, Application)
-        if view._state.holds.of(app) is None:
+        if view._state.reservations.of(app) is None:
             able, ask = _first(plan, app, passed, rules)
             if ask is not None:
                 view._pending.wants[ask] = plan._instance
@@ -148,7 +154,7 @@ def want_first(
     passed = view._pending.passed_over(after_ms) if after_ms else ()
     for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=age_of):
         app = ask.application
-        if state.holds.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
+        if state.reservations.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
             continue
         if plan.place(ask) is None and _possible(state, ask):
             view._pending.wants[ask] = plan._instance
@@ -156,7 +162,7 @@ def want_first(
 
 
 def _first(
-    plan: Plan, app: Application, passed: Container[Shape], rules: HoldRules
+    plan: Plan, app: Application, passed: Container[Shape], rules: ReservationRules
 ) -> tuple[bool, Ask | None]:
     """Whether anything that the application asks for may be granted if there is room, and of what
     has the same priority as the first such ask, the first that was passed over and fits nowhere:
@@ -189,19 +195,19 @@ def _possible(state: ClusterState, ask: Ask) -> bool:
     return any(why_never(ask, node) is None for node in state.nodes.values())
 
 
-def where_held(ask: Ask) -> str:
-    """The reason of an ask that waits for the room that is held for it."""
-    return " ".join([HOLDS, *(hold.node.id for hold in ask.holds)])
+def where_reserved(ask: Ask) -> str:
+    """The reason of an ask that waits for the room that is reserved for it."""
+    return " ".join([RESERVATION, *(reservation.node.id for reservation in ask.reservations)])
 
 
 def no_room(view: ClusterView, ask: Ask) -> str:
-    """Why an ask that fits nowhere waits: what it would fit into is held for it, or for others, or
-    there is no room at all.
+    """Why an ask that fits nowhere waits: what it would fit into is reserved for it, or for others,
+    or there is no room at all.
     """
     state = view._state
-    if not state.holds:
+    if not state.reservations:
         return Reason.NODE_FULL
-    if ask.holds:
-        return where_held(ask)
-    held = (h.node for h in state.holds if fits(ask.size, h.node.free))
-    return Reason.HELD if any(why_never(ask, n) is None for n in held) else Reason.NODE_FULL
+    if ask.reservations:
+        return where_reserved(ask)
+    reserved = (h.node for h in state.reservations if fits(ask.size, h.node.free))
+    return Reason.RESERVED if any(why_never(ask, n) is None for n in reserved) else Reason.NODE_FULL

@@ -1,4 +1,6 @@
-"""A policy for HoldAgreementTest: holds room for any ask anywhere, gives it up, and reports it."""
+"""A policy for ReservationAgreementTest: reserves room for any ask anywhere, gives it up, and
+reports it.
+"""
 
 from __future__ import annotations
 
@@ -20,33 +22,35 @@ ALONE_MS = 500
 
 
 @dataclass(frozen=True)
-class Holder:
-    """First in, first out, with holds at random; seldom for so long that they see their end."""
+class Reserver:
+    """First in, first out, with reservations at random; seldom for so long that they see their
+    end.
+    """
 
     seed: int = 1
     leaf_only = True
 
     def decide(self, view: ClusterView, reported: Any) -> tuple[Plan, Any]:
         """The memory is what was reported last, when, and in how many rounds nothing has changed
-        since. What the round itself holds after this call is reported in the next one, which a
+        since. What the round itself reserves after this call is reported in the next one, which a
         timer brings; the engine's own timers come at any time.
         """
-        plan, before = Plan(view), _holds(view)
+        plan, before = Plan(view), _reservations(view)
         last, last_ms, quiet = reported or ("", 0, 0)
         happened = any(not isinstance(event, TimerFired) for event in view.changes)
         if happened:
-            for ask, node in {hold.ask: hold.node for hold in view.holds}.items():
+            for ask, node in {reservation.ask: reservation.node for reservation in view.reservations}.items():
                 if self._draw("release", ask, node, view) < 0.2:
-                    plan.release_hold(ask)
+                    plan.unreserve(ask)
             for ask, node in _pairs(view):
                 until_ms = view.now_ms + 50 if self._draw("until", ask, node, view) < 0.3 else None
-                if self._draw("hold", ask, node, view) < 0.2 and not plan.why_no_hold(ask, node):
-                    plan.hold(ask, node, until_ms)
-        # Not at once, which is 1: a round in which nothing happened could then hold room after this
-        # call, and bring no next one to report it.
-        fill(plan, order=by_priority, hold_after_ms=2)
-        after = _holds(view)
-        plan.report(view.queue, {"holds": after})
+                if self._draw("reservation", ask, node, view) < 0.2 and not plan.why_no_reservation(ask, node):
+                    plan.reserve(ask, node, until_ms)
+        # Not at once, which is 1: a round in which nothing happened could then reserve room after
+        # this call, and bring no next one to report it.
+        fill(plan, order=by_priority, reserve_after_ms=2)
+        after = _reservations(view)
+        plan.report(view.queue, {"reservations": after})
         changed = happened or before != last or after != before
         quiet = 0 if changed or view.now_ms - last_ms > ALONE_MS else quiet + 1
         if quiet < 2:
@@ -61,5 +65,5 @@ def _pairs(view: ClusterView) -> Iterator[tuple[Ask, Node]]:
     return ((ask, node) for ask in view.asks for node in view.nodes)
 
 
-def _holds(view: ClusterView) -> str:
-    return ";".join(f"{':'.join(map(str, h.ask.key))} on {h.node.number}" for h in view.holds)
+def _reservations(view: ClusterView) -> str:
+    return ";".join(f"{':'.join(map(str, h.ask.key))} on {h.node.number}" for h in view.reservations)

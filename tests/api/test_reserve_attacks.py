@@ -1,4 +1,4 @@
-"""Holds under attack: for any policy, and whatever happens to nodes, little room is kept."""
+"""Reservations under attack: for any policy, and whatever happens to nodes, little room is kept."""
 
 from random import Random
 
@@ -39,7 +39,9 @@ class Attack:
         self.made.ask(number, 1, NODE, label=label)
 
     def settle(self, step_ms: int = 1_000) -> None:
-        """A round, and the one that it asked for at once: room that a hold gave back is offered."""
+        """A round, and the one that it asked for at once: room that a reservation gave back is
+        offered.
+        """
         self.granted += self.made.round(step_ms)
         if min(self.made.timers.values(), default=step_ms + self.made.now) <= self.made.now + 1:
             self.granted += self.made.round(1)
@@ -55,16 +57,16 @@ class Attack:
         self.settle()
 
     @property
-    def held(self) -> list[int]:
-        """The nodes on which room is held."""
-        return [node for _, node in self.made.holds]
+    def reserved(self) -> list[int]:
+        """The nodes on which room is reserved."""
+        return [node for _, node in self.made.reservations]
 
     def held_for(self, number: int) -> list[int]:
-        """The nodes that are held for an application."""
-        return [node for (attempt, *_), node in self.made.holds if attempt == number]
+        """The nodes that are reserved for an application."""
+        return [node for (attempt, *_), node in self.made.reservations if attempt == number]
 
     def idle(self) -> dict[int, tuple[int, ...]]:
-        """What is free on nodes that nobody holds, where a small task that waits would fit."""
+        """What is free on nodes that nobody reserves, where a small task that waits would fit."""
         waits = any(d.size == SMALL and not d.label for d in self.made.asks.values())
         used = {number: [0, 0] for number in self.made.nodes}
         for granted in self.made.containers.values():
@@ -72,7 +74,7 @@ class Attack:
         free = {
             number: tuple(whole - taken for whole, taken in zip(amounts, used[number], strict=True))
             for number, amounts in self.made.nodes.items()
-            if number not in self.held and not self.made.place(number)[2]
+            if number not in self.reserved and not self.made.place(number)[2]
         }
         return {n: f for n, f in free.items() if waits and f[0] >= SMALL[0] and f[1] >= SMALL[1]}
 
@@ -80,7 +82,7 @@ class Attack:
 @pytest.mark.parametrize("policy", HOLDING)
 def test_nobody_holds_more_than_a_tenth_however_many_ask(policy):
     """One user's two hundred applications each ask for a whole node, nodes are lost while room is
-    held on them: two of twenty nodes are held at most, and no other has room for who waits.
+    reserved on them: two of twenty nodes are reserved at most, and no other has room for who waits.
     """
     attack = Attack(Cluster(flat(policy), nodes=[NODE] * 20))
     for number in range(1, 201):
@@ -88,11 +90,11 @@ def test_nobody_holds_more_than_a_tenth_however_many_ask(policy):
     most = 0
     for step in range(40):
         attack.flow()
-        most = max(most, len(attack.held))
-        assert len(attack.held) <= 2
+        most = max(most, len(attack.reserved))
+        assert len(attack.reserved) <= 2
         assert attack.idle() == {}
-        if step % 8 == 7 and attack.held:
-            attack.made.lose_node(attack.held[0])
+        if step % 8 == 7 and attack.reserved:
+            attack.made.lose_node(attack.reserved[0])
             attack.made.add_node(100 + step, *NODE)
     assert most == 2
     assert any(granted.size == NODE for granted in attack.granted)
@@ -100,7 +102,7 @@ def test_nobody_holds_more_than_a_tenth_however_many_ask(policy):
 
 @pytest.mark.parametrize("change", ["shrinks", "label"])
 def test_a_node_that_can_no_longer_run_it_is_given_back(change):
-    """The hold goes elsewhere, and who waits gets what is free there."""
+    """The reservation goes elsewhere, and who waits gets what is free there."""
     attack = Attack(Cluster(flat(), nodes=[NODE] * 3))
     attack.large(1)
     while not attack.held_for(1):
@@ -118,7 +120,7 @@ def test_a_node_that_can_no_longer_run_it_is_given_back(change):
 
 
 def test_room_is_held_within_a_label():
-    """The only node with the label is held for the ask with that label, and no other."""
+    """The only node with the label is reserved for the ask with that label, and no other."""
     made = Cluster(flat(), nodes=[NODE] * 2)
     attack = Attack(made)
     made.add_node(9, *NODE, label="gpu")
@@ -132,14 +134,16 @@ def test_room_is_held_within_a_label():
         made.complete(attack.rng.choice(on_gpu))
         attack.small()
         attack.settle()
-        assert set(attack.held) <= {9}
+        assert set(attack.reserved) <= {9}
         if any(granted.app == 1 for granted in attack.granted):
             return
     pytest.fail("the large task with a label is starved")
 
 
 def test_a_queue_at_its_maximum_holds_nothing():
-    """What its maximum forbids room could not help; when it is at it, its hold is given up."""
+    """What its maximum forbids room could not help; when it is at it, its reservation is given
+    up.
+    """
     tree = setup(
         queue("root", "drf"), queue("root.a", "fifo", maximum={"ppm": 500_000}),
         queue("root.b", "fifo"),
@@ -157,4 +161,4 @@ def test_a_queue_at_its_maximum_holds_nothing():
         made.complete(first)
         attack.small()
         attack.settle()
-        assert attack.held == []
+        assert attack.reserved == []

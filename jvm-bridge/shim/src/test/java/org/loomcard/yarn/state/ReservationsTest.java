@@ -20,8 +20,8 @@ import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** Room is held on a node for an ask: nobody else gets it, by policy or fallback. */
-public class HoldsTest extends SchedulerTestBase {
+/** Room is reserved on a node for an ask: nobody else gets it, by policy or fallback. */
+public class ReservationsTest extends SchedulerTestBase {
   private MockNM near;
   private MockNM far;
   private RMApp app;
@@ -44,13 +44,13 @@ public class HoldsTest extends SchedulerTestBase {
     ask = ask(large, 8192, 5, 1);
   }
 
-  private PlanMessage.Hold keep(JsonNode whose, MockNM where, Long untilMs) {
-    return new PlanMessage.Hold(whose.get(2).asInt(), whose.get(3).asInt(), whose.get(4).asLong(),
-        node(where).get(2).asInt(), untilMs, 0);
+  private PlanMessage.Reserve keep(JsonNode whose, MockNM where, Long untilMs) {
+    return new PlanMessage.Reserve(whose.get(2).asInt(), whose.get(3).asInt(),
+        whose.get(4).asLong(), node(where).get(2).asInt(), untilMs, 0);
   }
 
-  private PlanMessage.ReleaseHold release(JsonNode whose) {
-    return new PlanMessage.ReleaseHold(whose.get(2).asInt(), whose.get(3).asInt(),
+  private PlanMessage.Unreserve release(JsonNode whose) {
+    return new PlanMessage.Unreserve(whose.get(2).asInt(), whose.get(3).asInt(),
         whose.get(4).asLong(), 0);
   }
 
@@ -59,24 +59,24 @@ public class HoldsTest extends SchedulerTestBase {
     return read().one("outcomes").get(5).get(0).get(2).asText();
   }
 
-  private static String held(ScriptedRounds.Batch batch) {
+  private static String reserved(ScriptedRounds.Batch batch) {
     StringBuilder text = new StringBuilder();
-    for (JsonNode hold : batch.one("holds").get(2)) {
-      text.append(hold.get(0)).append(" on ").append(hold.get(3)).append(';');
+    for (JsonNode reservation : batch.one("reservations").get(2)) {
+      text.append(reservation.get(0)).append(" on ").append(reservation.get(3)).append(';');
     }
     return text.toString();
   }
 
   /** What is free and what becomes free is refused to others, and granted to the ask it is for. */
   @Test
-  public void heldRoomIsForItsAskAlone() throws Exception {
+  public void reservedRoomIsForItsAskAlone() throws Exception {
     start();
     assertEquals(0, rounds.commit(keep(ask, far, null)).refused);
     ScriptedRounds.Batch batch = read();
-    assertEquals(ask.get(2) + " on " + node(far).get(2) + ";", held(batch));
-    assertTrue("reported once", read().all("holds").isEmpty());
+    assertEquals(ask.get(2) + " on " + node(far).get(2) + ";", reserved(batch));
+    assertTrue("reported once", read().all("reservations").isEmpty());
     JsonNode other = ask(small, 1024, 6, 2);
-    assertEquals("HELD", reasonOf(ScriptedRounds.allocate(other, node(far), 1)));
+    assertEquals("RESERVED", reasonOf(ScriptedRounds.allocate(other, node(far), 1)));
     assertEquals("NODE_FULL", reasonOf(ScriptedRounds.allocate(ask, node(far), 1)));
     rounds.fallbackRound();
     assertEquals("on the other node", 2, collect(small).stream().filter(
@@ -87,9 +87,9 @@ public class HoldsTest extends SchedulerTestBase {
         org.apache.hadoop.yarn.api.records.ContainerState.COMPLETE);
     rm.drainEvents();
     read();
-    assertEquals("HELD", reasonOf(ScriptedRounds.allocate(more, node(far), 1)));
+    assertEquals("RESERVED", reasonOf(ScriptedRounds.allocate(more, node(far), 1)));
     assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).granted);
-    assertEquals("", held(read()));
+    assertEquals("", reserved(read()));
   }
 
   /** One an application and a node, for what could run there, within the queue's part. */
@@ -100,54 +100,59 @@ public class HoldsTest extends SchedulerTestBase {
     JsonNode second = ask(large, 2048, 6, 9);
     JsonNode other = ask(small, 2048, 6, 9);
     assertEquals(0, rounds.commit(keep(ask, far, null)).refused);
-    assertEquals("HELD", reasonOf(keep(other, far, null)));
-    assertEquals("HOLD_LIMIT", reasonOf(keep(second, near, null)));
-    assertEquals("more than a tenth of 12 GB", "HOLD_LIMIT", reasonOf(keep(other, near, null)));
-    assertEquals("INVALID", reasonOf(new PlanMessage.Hold(1, 5, 0, 99, null, 0)));
-    assertEquals("ASK_GONE", reasonOf(new PlanMessage.Hold(1, 77, 0, 1, null, 0)));
+    assertEquals("RESERVED", reasonOf(keep(other, far, null)));
+    assertEquals("RESERVATION_LIMIT", reasonOf(keep(second, near, null)));
+    assertEquals("more than a tenth of 12 GB", "RESERVATION_LIMIT",
+        reasonOf(keep(other, near, null)));
+    assertEquals("INVALID", reasonOf(new PlanMessage.Reserve(1, 5, 0, 99, null, 0)));
+    assertEquals("ASK_GONE", reasonOf(new PlanMessage.Reserve(1, 77, 0, 1, null, 0)));
     assertEquals("STALE", reasonOf(release(other)));
     assertEquals(0, rounds.commit(release(ask), keep(other, near, null)).refused);
-    assertEquals(other.get(2) + " on " + node(near).get(2) + ";", held(read()));
+    assertEquals(other.get(2) + " on " + node(near).get(2) + ";", reserved(read()));
     assertEquals("LATE", lateReason(keep(ask, far, null)));
   }
 
   private String lateReason(PlanMessage.Decision decision) {
     rounds.commitLate(decision);
     ScriptedRounds.Batch batch = read();
-    assertFalse("the mirror took it for carried out", batch.all("holds").isEmpty());
+    assertFalse("the mirror took it for carried out", batch.all("reservations").isEmpty());
     return batch.one("outcomes").get(5).get(0).get(2).asText();
   }
 
-  /** A hold ends with its ask, its size, its node, its attempt, its time and its configuration. */
+  /**
+   * A reservation ends with its ask, its size, its node, its attempt, its time and its
+   * configuration.
+   */
   @Test
   public void ends() throws Exception {
     start();
     keepAndRead(null);
     large.allocate("*", 8192, 0, 5, new ArrayList<ContainerId>(), null);
-    assertEquals("", held(read()));
+    assertEquals("", reserved(read()));
     ask = ask(large, 8192, 5, 1);
     keepAndRead(null);
     large.allocate(Collections.singletonList(
         large.createResourceReq("*", 4096, 5, 1, null)), new ArrayList<ContainerId>());
-    assertEquals("", held(read()));
+    assertEquals("", reserved(read()));
     large.allocate(Collections.<ResourceRequest>singletonList(
         large.createResourceReq("*", 8192, 5, 1, null)), new ArrayList<ContainerId>());
     read();
     keepAndRead(null);
-    assertEquals("a snapshot brings it back", 1, rounds.snapshot().one("holds").get(2).size());
+    assertEquals("a snapshot brings it back", 1,
+        rounds.snapshot().one("reservations").get(2).size());
     rounds.apply(ConfigText.oneQueue());
-    assertTrue(rounds.snapshot().all("holds").isEmpty());
+    assertTrue(rounds.snapshot().all("reservations").isEmpty());
     assertEquals(0, rounds.commit(keep(ask, far, 1L)).refused);
-    assertEquals("its time is over", "", held(read()));
+    assertEquals("its time is over", "", reserved(read()));
     keepAndRead(null);
     rm.killApp(app.getApplicationId());
     rm.drainEvents();
-    assertEquals("", held(read()));
+    assertEquals("", reserved(read()));
   }
 
   private void keepAndRead(Long untilMs) {
     assertEquals(0, rounds.commit(keep(ask, far, untilMs)).refused);
-    assertEquals(1, read().one("holds").get(2).size());
+    assertEquals(1, read().one("reservations").get(2).size());
   }
 
   private String reserved(String queue) {
@@ -159,9 +164,9 @@ public class HoldsTest extends SchedulerTestBase {
         + " MB, " + report.getNumReservedContainers();
   }
 
-  /** What is held is what YARN's figures call reserved, wherever the hold goes. */
+  /** What is reserved is what YARN's figures call reserved, wherever the reservation goes. */
   @Test
-  public void heldRoomIsReportedAsReserved() throws Exception {
+  public void reservedRoomIsReported() throws Exception {
     start();
     String none = "0 MB, 0, 0; 0 MB, 0";
     assertEquals(none, reserved("root"));
@@ -170,7 +175,7 @@ public class HoldsTest extends SchedulerTestBase {
     assertEquals(whole, reserved("root"));
     assertEquals(whole, reserved("root.default"));
     keepAndRead(100_000_000L);
-    assertEquals("a hold that is renewed counts once", whole, reserved("root"));
+    assertEquals("a reservation that is renewed counts once", whole, reserved("root"));
     assertEquals(0, rounds.commit(release(ask)).refused);
     assertEquals(none, reserved("root"));
     keepAndRead(null);
@@ -181,13 +186,13 @@ public class HoldsTest extends SchedulerTestBase {
     assertEquals("the fallback sees that it is over", 0, metrics.getReservedMB());
   }
 
-  /** A lost node takes the hold with it. */
+  /** A lost node takes the reservation with it. */
   @Test
   public void endsWithItsNode() throws Exception {
     start();
     keepAndRead(null);
     rm.sendNodeLost(far);
     rm.drainEvents();
-    assertEquals("", held(read()));
+    assertEquals("", reserved(read()));
   }
 }

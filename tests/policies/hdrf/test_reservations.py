@@ -1,4 +1,4 @@
-"""Room that is held on one server: for whom, where, against whom, and when it ends."""
+"""Room that is reserved on one server: for whom, where, against whom, and when it ends."""
 
 from hdrf_clusters import grown, held, wants
 from preempting import CPU, evictions
@@ -26,9 +26,10 @@ def ends(made, node=None):
 
 
 def line(made):
-    """The holds of the cluster: for which application and on which server."""
+    """The reservations of the cluster: for which application and on which server."""
     return [
-        (hold.ask.application.number, hold.node.number) for hold in made.session.mirror.state.holds
+        (reservation.ask.application.number, reservation.node.number)
+        for reservation in made.session.mirror.state.reservations
     ]
 
 
@@ -36,7 +37,7 @@ def test_the_first_in_line_has_room_held_after_a_time_and_no_sooner():
     """Then what ends on that server is not given out again until the large task fits, and the other
     server goes on.
     """
-    made = waiting(hold_after_ms=5_000)
+    made = waiting(reserve_after_ms=5_000)
     for _ in range(4):
         assert len(ends(made)) == 1
         assert line(made) == []
@@ -52,23 +53,23 @@ def test_the_first_in_line_has_room_held_after_a_time_and_no_sooner():
 
 
 def test_the_reason_of_who_waits_is_that_room_is_held():
-    """An application that comes while room for it is held for another."""
-    made = waiting(hold_after_ms=1_000)
+    """An application that comes while room for it is reserved for another."""
+    made = waiting(reserve_after_ms=1_000)
     while not line(made):
         ends(made)
     ends(made, line(made)[0][1])
     wants(made, 3, "a", CPU, 1)
     made.round()
-    assert made.reasons[3, 20, 0] == "HELD"
+    assert made.reasons[3, 20, 0] == "RESERVED"
 
 
 def test_without_holds_the_large_task_waits_for_ever():
     """And with them nobody waits for a task of the same size as all others."""
-    made = waiting(hold_after_ms=0)
+    made = waiting(reserve_after_ms=0)
     for _ in range(30):
         ends(made)
     assert (line(made), held(made)) == ([], {1: 8})
-    equal = grown("hdrf", AB, *SERVERS, hold_after_ms=1_000)
+    equal = grown("hdrf", AB, *SERVERS, reserve_after_ms=1_000)
     wants(equal, 1, "a", CPU)
     wants(equal, 2, "b", CPU)
     for _ in range(10):
@@ -78,7 +79,7 @@ def test_without_holds_the_large_task_waits_for_ever():
 
 def test_one_hold_a_partition_however_many_large_tasks_wait():
     """A cluster of four servers does not idle for five applications."""
-    made = waiting(*SERVERS, *SERVERS, hold_after_ms=1_000)
+    made = waiting(*SERVERS, *SERVERS, reserve_after_ms=1_000)
     for app in range(3, 7):
         wants(made, app, "b", LARGE, 5)
     for _ in range(20):
@@ -89,8 +90,8 @@ def test_one_hold_a_partition_however_many_large_tasks_wait():
 
 
 def test_a_hold_ends_with_its_ask_and_with_its_server():
-    """What it kept is given out at once, or held on another server."""
-    made = waiting(hold_after_ms=1_000)
+    """What it kept is given out at once, or reserved on another server."""
+    made = waiting(reserve_after_ms=1_000)
     while not line(made):
         ends(made)
     lost = line(made)[0][1]
@@ -107,8 +108,8 @@ def test_a_hold_ends_with_its_ask_and_with_its_server():
 
 
 def test_a_hold_moves_to_a_server_that_has_more_of_the_room():
-    """It comes empty; the large task is there at once, and nothing is held any more."""
-    made = waiting((1000, 8, 0), (1000, 8, 0), hold_after_ms=1_000)
+    """It comes empty; the large task is there at once, and nothing is reserved any more."""
+    made = waiting((1000, 8, 0), (1000, 8, 0), reserve_after_ms=1_000)
     while not line(made):
         ends(made)
     made.add_node(3, 1000, 4, 0)
@@ -119,7 +120,7 @@ def test_a_hold_moves_to_a_server_that_has_more_of_the_room():
 
 def test_a_server_on_which_the_task_may_not_run_is_not_held():
     """It is blacklisted; the other one is."""
-    made = grown("hdrf", AB, *SERVERS, hold_after_ms=1_000)
+    made = grown("hdrf", AB, *SERVERS, reserve_after_ms=1_000)
     wants(made, 1, "a", CPU)
     made.round()
     made.add_app(2, "root.b")
@@ -131,13 +132,13 @@ def test_a_server_on_which_the_task_may_not_run_is_not_held():
 
 
 def test_a_hold_for_the_first_in_line_makes_way_for_what_is_taken_for_the_same_application():
-    """A task of 8 CPUs is more than b's third of 16, one of 4 is not: room is held for the first,
-    then four containers are taken for the second. They end one by one, and nobody collects.
+    """A task of 8 CPUs is more than b's third of 16, one of 4 is not: room is reserved for the
+    first, then four containers are taken for the second. They end one by one, and nobody collects.
     """
     preempting = {"preempt_after_ms": 1_000, "preempt_grace_ms": 20_000, "preempt_budget": 0.3}
     queues = {"a": {}, "b": {}, "c": {}}
     servers = [(1000, 8, 0), (1000, 8, 0)]
-    made = grown("hdrf", queues, *servers, hold_after_ms=1_000, **preempting)
+    made = grown("hdrf", queues, *servers, reserve_after_ms=1_000, **preempting)
     wants(made, 1, "a", CPU)
     wants(made, 3, "c", CPU)
     made.round()

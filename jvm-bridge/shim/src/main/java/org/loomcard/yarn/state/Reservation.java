@@ -21,10 +21,10 @@ import org.loomcard.yarn.queues.LoomcardQueue;
  * Room kept on a node for one container of an ask: what is free there, and what becomes free, no
  * other ask gets, up to the size of this one.
  */
-public final class Hold {
+public final class Reservation {
   public final LoomcardAttempt attempt;
   public final LoomcardNode node;
-  /** When room was first kept for the ask; the hold may have moved since. */
+  /** When room was first kept for the ask; the reservation may have moved since. */
   public final long sinceMs;
   final SchedulerRequestKey key;
   final long placedMs;
@@ -35,7 +35,7 @@ public final class Hold {
   /** Whose metrics count it; null while none do. */
   private LoomcardQueue countedIn;
 
-  Hold(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
+  Reservation(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
       Long untilMs, long sinceMs, long placedMs) {
     this.attempt = attempt;
     this.key = key;
@@ -63,15 +63,15 @@ public final class Hold {
   /** This queue's metrics count it from now on (null: no queue's), and the attempt's report too. */
   void countIn(LoomcardQueue queue) {
     Resource amounts = Amounts.toResource(size);
-    Holder holder = attempt;
+    Reserver holder = attempt;
     if (countedIn != null) {
       countedIn.getMetrics().unreserveResource(label, attempt.getUser(), amounts);
-      holder.countHeld(label, amounts, false);
+      holder.countReserved(label, amounts, false);
     }
     countedIn = queue;
     if (queue != null) {
       queue.getMetrics().reserveResource(label, attempt.getUser(), amounts);
-      holder.countHeld(label, amounts, true);
+      holder.countReserved(label, amounts, true);
     }
   }
 
@@ -81,7 +81,7 @@ public final class Hold {
         && AskKey.of(otherKey).equals(AskKey.of(key));
   }
 
-  /** Whether {@code more} fits into what of {@code free} is not held. */
+  /** Whether {@code more} fits into what of {@code free} is not reserved. */
   boolean leaves(long[] free, long[] more) {
     for (int i = 0; i < more.length; i++) {
       if (more[i] > Math.max(Math.min(free[i], 0), free[i] - size[i])) {
@@ -108,17 +108,17 @@ public final class Hold {
         || !label.equals(asked == null ? "" : asked);
   }
 
-  /** An attempt that room may be held for; YARN's reports call that reserved. */
-  abstract static class Holder extends MovableAttempt {
-    private final AtomicInteger holds = new AtomicInteger();
+  /** An attempt that room may be reserved for; YARN's reports call that reserved. */
+  abstract static class Reserver extends MovableAttempt {
+    private final AtomicInteger reservations = new AtomicInteger();
 
-    Holder(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
+    Reserver(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
         RMContext context) {
       super(id, user, queue, users, context);
     }
 
-    private void countHeld(String label, Resource amounts, boolean more) {
-      holds.addAndGet(more ? 1 : -1);
+    private void countReserved(String label, Resource amounts, boolean more) {
+      reservations.addAndGet(more ? 1 : -1);
       if (more) {
         attemptResourceUsage.incReserved(label, amounts);
       } else {
@@ -129,7 +129,7 @@ public final class Hold {
     @Override
     public final ApplicationResourceUsageReport getResourceUsageReport() {
       ApplicationResourceUsageReport report = super.getResourceUsageReport();
-      report.setNumReservedContainers(holds.get());
+      report.setNumReservedContainers(reservations.get());
       return report;
     }
   }

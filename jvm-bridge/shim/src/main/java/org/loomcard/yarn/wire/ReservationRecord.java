@@ -1,7 +1,7 @@
 package org.loomcard.yarn.wire;
 
-/** One hold as the record {@code holds} lists it. */
-public final class HoldRecord {
+/** One reservation as the record {@code reservations} lists it. */
+public final class ReservationRecord {
   final int attempt;
   final int priority;
   final long allocationRequestId;
@@ -15,8 +15,8 @@ public final class HoldRecord {
    *
    * @param untilMs null: as long as the ask waits
    */
-  public HoldRecord(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
-      long sinceMs, long placedMs) {
+  public ReservationRecord(int attempt, int priority, long allocationRequestId, int node,
+      Long untilMs, long sinceMs, long placedMs) {
     this.attempt = attempt;
     this.priority = priority;
     this.allocationRequestId = allocationRequestId;

@@ -1,15 +1,15 @@
-"""The round's part in holds: on which node room is held for the ask that has waited longest of
-those that want it (``api.hold``).
+"""The round's part in reservations: on which node room is reserved for the ask that has waited
+longest of those that want it (``api.reserve``).
 """
 
 from __future__ import annotations
 
 from operator import sub
 
-from loomcard.api.hold import REVIEW_MS, age_of, where_held
 from loomcard.api.pending_plan import PendingPlan
-from loomcard.model.holds import why_never
-from loomcard.model.objects import Ask, Container, Hold, Node
+from loomcard.api.reserve import REVIEW_MS, age_of, where_reserved
+from loomcard.model.objects import Ask, Container, Node, Reservation
+from loomcard.model.reservations import why_never
 from loomcard.model.resource import Resource, subtract_all
 from loomcard.model.state import ClusterState
 
@@ -23,68 +23,70 @@ NEVER = 1 << 40
 """When the room of an AM is free, as long as no AM has ended."""
 
 
-def place_hold(pending: PendingPlan) -> None:
-    """Hold room for the ask that has waited longest of those that want it, on as many nodes as it
-    may have, or choose the node of its oldest hold again; for the next one where no node will do.
-    One ask a round: the choice looks at every node.
+def place_reservation(pending: PendingPlan) -> None:
+    """Reserve room for the ask that has waited longest of those that want it, on as many nodes as
+    it may have, or choose the node of its oldest reservation again; for the next one where no node
+    will do. One ask a round: the choice looks at every node.
     """
     state = pending.state
-    pending.reasons_reported = False  # report again: who got the hold has changed
+    pending.reasons_reported = False  # report again: who got the reservation has changed
     for ask in sorted(pending.wants, key=age_of):
         if ask.count <= 0 or state.limited(ask) is not None:
             continue
-        before = len(ask.holds)
-        while state.holds.beyond(ask) is None:
+        before = len(ask.reservations)
+        while state.reservations.beyond(ask) is None:
             found = soonest(state, ask, pending.now_ms)
             if found is None:
                 break
-            _hold(pending, ask, found[1])
-        if len(ask.holds) > before:
+            _reserve(pending, ask, found[1])
+        if len(ask.reservations) > before:
             return
-        old = ask.hold
+        old = ask.reservation
         if old is None or pending.now_ms - old.placed_ms < REVIEW_MS:
             continue
-        if state.holds.beyond(ask, in_place_of=old) is None:
+        if state.reservations.beyond(ask, in_place_of=old) is None:
             _review(pending, ask, old)
             return
 
 
-def _review(pending: PendingPlan, ask: Ask, hold: Hold) -> None:
-    """Move a hold to the node that is likely to have room soonest, or leave it where it is if that
-    will have it hardly later; give it up where no node will do.
+def _review(pending: PendingPlan, ask: Ask, reservation: Reservation) -> None:
+    """Move a reservation to the node that is likely to have room soonest, or leave it where it is
+    if that will have it hardly later; give it up where no node will do.
     """
     state = pending.state
-    here_ms = room_in_ms(state, hold.node, ask.size, pending.now_ms)
+    here_ms = room_in_ms(state, reservation.node, ask.size, pending.now_ms)
     found = soonest(state, ask, pending.now_ms)
-    if why_never(ask, hold.node) is not None:
+    if why_never(ask, reservation.node) is not None:
         here_ms = NEVER
     if found is None and here_ms >= NEVER:
-        pending.release_hold(ask, pending.wants[ask])
+        pending.unreserve(ask, pending.wants[ask])
         return
-    node = hold.node  # to move would give up what is free there already
+    node = reservation.node  # to move would give up what is free there already
     if found is not None and here_ms > 2 * found[0]:
-        makes_way = len(ask.holds) >= ask.application.queue.hold_nodes
-        if not makes_way and len(ask.holds) == 1:  # hold_share is what forbids another
-            pending.release_hold(ask, pending.wants[ask])
+        makes_way = len(ask.reservations) >= ask.application.queue.reservation_nodes
+        if (
+            not makes_way and len(ask.reservations) == 1
+        ):  # reservation_share is what forbids another
+            pending.unreserve(ask, pending.wants[ask])
             makes_way = True
         node = found[1] if makes_way else node
-    _hold(pending, ask, node)
+    _reserve(pending, ask, node)
 
 
-def _hold(pending: PendingPlan, ask: Ask, node: Node) -> None:
-    pending.hold(ask, node, None, pending.wants[ask])
+def _reserve(pending: PendingPlan, ask: Ask, node: Node) -> None:
+    pending.reserve(ask, node, None, pending.wants[ask])
     pending.state.touched(ask.application)  # its policy gives it up if a rule forbids the ask now
-    pending.wait(ask, where_held(ask))
+    pending.wait(ask, where_reserved(ask))
 
 
 def soonest(state: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
-    """The node without a hold that is likely to have room for ``ask`` soonest, and in how many ms;
-    ties by number. None where it could run on none, or AMs stand in the way.
+    """The node without a reservation that is likely to have room for ``ask`` soonest, and in how
+    many ms; ties by number. None where it could run on none, or AMs stand in the way.
     """
     found = [
         (in_ms, node.number)
         for node in state.nodes.values()
-        if node.hold is None
+        if node.reservation is None
         and why_never(ask, node) is None
         and (in_ms := room_in_ms(state, node, ask.size, now_ms)) < NEVER
     ]

@@ -1,4 +1,4 @@
-"""Room that is held for a large reduce under a stream of small tasks."""
+"""Room that is reserved for a large reduce under a stream of small tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NODE = (4096, 4)
 
 def under_a_stream(made: Cluster, rounds: int = 20, ms: int = 200) -> int:
     """Another application's small tasks, one of which ends each round and is followed by one more;
-    how many holds there were at most.
+    how many reservations there were at most.
     """
     most = 0
     if 9 not in made.applications:
@@ -27,7 +27,7 @@ def under_a_stream(made: Cluster, rounds: int = 20, ms: int = 200) -> int:
         made.ask(9, 1, SLOT, 1)
         made.round(ms)
         beat(made, *made.nodes)
-        most = max(most, len(list(made.state.holds)))
+        most = max(most, len(list(made.state.reservations)))
     return most
 
 
@@ -37,8 +37,8 @@ def reduces(made: Cluster) -> int:
 
 @pytest.mark.parametrize(("after_ms", "served"), [(1000, 1), (0, 0)])
 def test_a_large_reduce_that_may_start_gets_a_node(after_ms: int, served: int) -> None:
-    """Without holds the stream takes whatever comes free."""
-    made = coupling(4, 4, hold_after_ms=after_ms)
+    """Without reservations the stream takes whatever comes free."""
+    made = coupling(4, 4, reserve_after_ms=after_ms)
     exhausted(made, 1)
     made.ask(1, 1, NODE, REDUCE)
     assert under_a_stream(made) == served
@@ -56,12 +56,12 @@ def test_for_a_reduce_that_waits_for_its_maps_nothing_is_held() -> None:
 
 
 def test_a_hold_ends_when_maps_have_to_run_again() -> None:
-    """All of them were lost while room was held: their room comes first."""
+    """All of them were lost while room was reserved: their room comes first."""
     made = coupling(4, 4)
     exhausted(made, 1)
     made.ask(1, 1, NODE, REDUCE)
     assert any(under_a_stream(made, 1) for _ in range(20))
     made.ask(1, 9, SLOT, FAILED)
     made.round()
-    assert not list(made.state.holds)
+    assert not list(made.state.reservations)
     assert made.reasons[1, REDUCE, 0] == "MAPS_FIRST"

@@ -14,13 +14,13 @@ import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
- * The policy process and the scheduler's state know the same holds, while applications, nodes,
- * labels and asks come, change and go, while other policies are swapped in and processes die. The
- * policy, holder.py beside this class, reports which holds it sees.
+ * The policy process and the scheduler's state know the same reservations, while applications,
+ * nodes, labels and asks come, change and go, while other policies are swapped in and processes
+ * die. The policy, reserver.py beside this class, reports which holds it sees.
  */
-public class HoldAgreementTest extends ChurnTestBase {
-  private static final String YAML = "version: 1\nkind: policy\npolicy: holder.py:Holder\n"
-      + "hold_share: 60%\nhold_nodes: %n\noptions: {seed: %d}\n";
+public class ReservationAgreementTest extends ChurnTestBase {
+  private static final String YAML = "version: 1\nkind: policy\npolicy: reserver.py:Reserver\n"
+      + "reservation_share: 60%\nreservation_nodes: %n\noptions: {seed: %d}\n";
   private static final int STEPS = 120;
   private static final ObjectMapper JSON = new ObjectMapper();
   private int seen;
@@ -28,32 +28,32 @@ public class HoldAgreementTest extends ChurnTestBase {
   private String reported() {
     String report = scheduler.bridge().status().reports.get("root.default");
     try {
-      return report == null ? "" : JSON.readTree(report).path("holds").asText();
+      return report == null ? "" : JSON.readTree(report).path("reservations").asText();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
   private String scheduler() {
-    List<String> holds = new ArrayList<>();
-    for (Hold hold : scheduler.cluster().holds().all()) {
-      holds.add(hold.attempt.number() + ":" + hold.priority() + ":" + hold.allocationRequestId()
-          + " on " + hold.node.number());
+    List<String> reservations = new ArrayList<>();
+    for (Reservation reservation : scheduler.cluster().reservations().all()) {
+      reservations.add(reservation.attempt.number() + ":" + reservation.priority() + ":"
+          + reservation.allocationRequestId() + " on " + reservation.node.number());
     }
-    return String.join(";", holds);
+    return String.join(";", reservations);
   }
 
-  private void assertSameHolds(String when) throws Exception {
+  private void assertSameReservations(String when) throws Exception {
     try {
-      SchedulerTestBase.until("the same holds", () -> reported().equals(scheduler()));
+      SchedulerTestBase.until("the same reservations", () -> reported().equals(scheduler()));
     } catch (AssertionError e) {
-      throw new AssertionError(when + ": the scheduler holds " + scheduler() + ", the policy "
+      throw new AssertionError(when + ": the scheduler has " + scheduler() + ", the policy "
           + reported(), e);
     }
     seen += scheduler().isEmpty() ? 0 : 1;
   }
 
-  /** One, two or three holds for an application. */
+  /** One, two or three reservations for an application. */
   private static String yaml(int seed) {
     return YAML.replace("%d", "" + seed).replace("%n", "" + (1 + seed / 39 % 3));
   }
@@ -74,7 +74,7 @@ public class HoldAgreementTest extends ChurnTestBase {
 
   /** After every step, swap and start of a process both sides hold the same. */
   @Test
-  public void holdsAreTheSameOnBothSides() throws Exception {
+  public void reservationsAreTheSameOnBothSides() throws Exception {
     labelled = true;
     queues = new String[] {"default"};
     largest = 32;
@@ -88,11 +88,11 @@ public class HoldAgreementTest extends ChurnTestBase {
           kill();
         }
         step(step);
-        assertSameHolds("step " + step);
+        assertSameReservations("step " + step);
         assertNoResync(step);
       }
       BridgeStatus status = scheduler.bridge().status();
-      assertTrue(seen + " steps with holds", seen > STEPS / 4);
+      assertTrue(seen + " steps with reservations", seen > STEPS / 4);
       assertTrue("granted " + status.counters.granted(), status.counters.granted() > STEPS / 6);
       assertEquals("[]", status.faults.toString());
     } finally {

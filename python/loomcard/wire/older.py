@@ -1,0 +1,114 @@
+"""Names of the version before, and journals of the schemas before, in today's terms. What is here
+goes with the next version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from loomcard.wire.messages import SCHEMA, PlanReply
+
+QUEUE_KEYS = {"hold_share": "reservation_share", "hold_nodes": "reservation_nodes"}
+"""Keys of a queue in YAML."""
+OPTIONS = {"hold_after_ms": "reserve_after_ms"}
+"""Options of policies."""
+REASONS = {"HELD": "RESERVED", "HOLD_LIMIT": "RESERVATION_LIMIT"}
+_COMPILED = {"hold_share_ppm": "reservation_share_ppm", "hold_nodes": "reservation_nodes"}
+_RECORDS = {"holds": "reservations"}
+_DECISIONS = {"hold": "reserve", "release_hold": "unreserve"}
+_HEADER = {"holds": "reservations"}
+_FEATURES = 6
+_WITH_REASON = "HOLDS "
+_FIELDS = ("tag", *PlanReply.__struct_fields__)
+_DECIDED, _WAITS = _FIELDS.index("decisions"), _FIELDS.index("waits")
+_QUEUE_WAITS = _FIELDS.index("queue_waits")
+
+
+def renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A mapping with today's names for its keys; where both are there, the former one stays."""
+    return {
+        key if names.get(key, key) in found else names.get(key, key): value
+        for key, value in found.items()
+    }
+
+
+def compiled(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A compiled configuration of an earlier version, which a store or a journal may have."""
+    queues = [renamed(queue, _COMPILED) for queue in config["queues"]]
+    return {**config, "queues": queues}
+
+
+def header(found: dict[str, Any]) -> dict[str, Any]:
+    """The header of a segment. It is unchanged where the segment is of today's schema."""
+    if _is_current(found):
+        return found
+    found = _with_reasons(found)
+    found["hello"][_FEATURES] = [_RECORDS.get(name, name) for name in found["hello"][_FEATURES]]
+    if "mirror" in found:
+        mirror = renamed(found["mirror"], _HEADER)
+        mirror["setup"] = compiled(mirror["setup"])
+        mirror["plan"] = [[_DECISIONS.get(kind, kind), *rest] for kind, *rest in mirror["plan"]]
+        found["mirror"] = mirror
+    return found
+
+
+def texts(found: dict[str, Any], batch: str, plan: str) -> tuple[str, str]:
+    """The texts of a round in a segment with the header ``found``, likewise. Raises
+    ``msgspec.MsgspecError`` and what a damaged text may.
+    """
+    if _is_current(found):
+        return batch, plan
+    return _batch(batch), _plan(plan, older=_schema(found) < 3)
+
+
+def _is_current(found: dict[str, Any]) -> bool:
+    return _schema(found) >= SCHEMA
+
+
+def _schema(found: dict[str, Any]) -> int:
+    match found.get("hello"):
+        case [_, int(schema), *_]:
+            return schema
+    return SCHEMA  # of a damaged header others say what is wrong
+
+
+def _batch(text: str) -> str:
+    batch = msgspec.json.decode(text)
+    records = batch[5]
+    for record in records:
+        record[0] = _RECORDS.get(record[0], record[0])
+        if record[0] == "setup":
+            record[3] = compiled(record[3])
+        elif record[0] == "outcomes":
+            record[5] = _with_reasons(record[5])
+    return _text(batch)
+
+
+def _plan(text: str, *, older: bool) -> str:
+    """``older``: of schema 2, in which asks waited without a bound, and no queue said why."""
+    plan = _with_reasons(msgspec.json.decode(text))
+    plan[_DECIDED] = [[_DECISIONS.get(kind, kind), *rest] for kind, *rest in plan[_DECIDED]]
+    if older:
+        plan[_WAITS] = [[*row, None] for row in plan[_WAITS]]
+        plan.insert(_QUEUE_WAITS, [])
+    return _text(plan)
+
+
+def _with_reasons(found: Any) -> Any:
+    """The same data with today's codes of reasons."""
+    if isinstance(found, str):
+        if found.startswith(_WITH_REASON):
+            return f"RESERVATION {found.removeprefix(_WITH_REASON)}"
+        return REASONS.get(found, found)
+    if isinstance(found, list):
+        return [_with_reasons(item) for item in found]
+    if isinstance(found, dict):
+        return {key: _with_reasons(value) for key, value in found.items()}
+    return found
+
+
+def _text(message: list[Any]) -> str:
+    return msgspec.json.encode(message, order="sorted").decode()

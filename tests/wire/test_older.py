@@ -1,0 +1,122 @@
+"""Names of the version before: journals, YAML, the policy API."""
+
+import json
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import loomcard
+from compiled import flat
+from loomcard.api.registry import build
+from loomcard.config import FindingsError, compile_setup
+from loomcard.engine.session import replay
+from loomcard.testing import Cluster
+from loomcard.wire import messages as r
+from loomcard.wire.journal import rounds, segments
+
+WORDS = {
+    '"reservations"': '"holds"',
+    '["reserve",': '["hold",',
+    '["unreserve",': '["release_hold",',
+    '"RESERVED"': '"HELD"',
+    '"RESERVATION ': '"HOLDS ',
+    "reservation_share_ppm": "hold_share_ppm",
+    "reservation_nodes": "hold_nodes",
+    "reserve_after_ms": "hold_after_ms",
+    f'"hello":["hello",{r.SCHEMA},': '"hello":["hello",3,',
+}
+
+
+def test_a_journal_with_the_words_of_schema_3_replays(tmp_path: Path) -> None:
+    """Records, decisions, reasons, keys and options have other names since."""
+    made = Cluster(flat("fifo", reserve_after_ms=1), nodes=[(4096, 8)] * 2, journal=tmp_path)
+    made.add_app(1)
+    made.ask(1, 4, (2048, 1))
+    made.round(1000)
+    made.add_app(2)
+    made.ask(2, 2, (4096, 1))
+    made.round(1000)
+    for number in (1, 2, 3, 4):
+        made.add_app(10 + number)
+        made.ask(10 + number, 1, (1024, 1))
+        made.complete(number)
+        made.round(1000)
+    made.session.journal.close()
+    found = 0
+    for path in segments(tmp_path):
+        text = path.read_text()
+        for new, old in WORDS.items():
+            found += new in text
+            text = text.replace(new, old)
+        path.write_text(text)
+    assert found >= 5
+    assert any(each.plan.decisions for each in rounds(tmp_path))
+    assert replay(tmp_path) == []
+
+
+def test_former_keys_of_yaml_are_taken_with_a_warning() -> None:
+    """Each names today's key; where both are given the former one is unknown."""
+    said: list[str] = []
+    text = "version: 1\npolicy: fifo\nhold_share: 20%\nhold_nodes: 2\noptions: {hold_after_ms: 5}\n"
+    found = compile_setup(text, "t", warn=lambda finding: said.append(f"{finding}"))
+    today = text.replace("hold_share", "reservation_share").replace(
+        "hold_nodes", "reservation_nodes"
+    )
+    assert found == compile_setup(today.replace("hold_after_ms", "reserve_after_ms"), "t")
+    assert [one.split(": ")[2].split(";")[0] for one in said] == [
+        "hold_share is now reservation_share",
+        "hold_nodes is now reservation_nodes",
+        "hold_after_ms is now reserve_after_ms",
+    ]
+    with pytest.raises(FindingsError, match="unknown key 'hold_nodes'"):
+        compile_setup(today + "hold_nodes: 3\n", "t")
+
+
+def test_an_applied_configuration_of_the_version_before_is_built() -> None:
+    """A store keeps the options by the names of then."""
+    assert build("fifo", {"hold_after_ms": 7}).reserve_after_ms == 7
+    with pytest.raises(TypeError):
+        build("fifo", {"hold_after_ms": 7, "reserve_after_ms": 7})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("HOLD_AFTER_MS", "RESERVE_AFTER_MS"), ("RESERVED", "Reason.RESERVED")]
+)
+def test_former_exports_warn_and_name_the_new_one(old: str, new: str) -> None:
+    """They are what the new name is."""
+    with pytest.warns(DeprecationWarning, match=f"{old} is now loomcard.{new}"):
+        assert getattr(loomcard, old) is not None
+
+
+def test_a_plan_takes_its_former_verbs() -> None:
+    """With a warning that names the new verb."""
+    said: list[str] = []
+
+    @dataclass(frozen=True)
+    class Old:
+        def decide(self, view: loomcard.ClusterView) -> loomcard.Plan:
+            plan = loomcard.Plan(view)
+            for ask in list(view.asks)[:1]:
+                with warnings.catch_warnings(record=True) as warned:
+                    warnings.simplefilter("always")
+                    assert plan.why_no_hold(ask, view.nodes[0]) is None
+                    plan.hold(ask, view.nodes[0])
+                    assert len(view.holds) == len(ask.holds) == 1
+                    assert ask.hold is view.nodes[0].hold
+                    plan.release_hold(ask)
+                    loomcard.fill(plan, order=loomcard.by_priority, hold_after_ms=5)
+                said.extend(str(one.message).partition(";")[0] for one in warned)
+            with pytest.raises(TypeError, match="unexpected keyword argument 'hold_ms'"):
+                loomcard.fill(plan, order=loomcard.by_priority, hold_ms=5)
+            return plan
+
+    made = Cluster(Old, nodes=[(4096, 8)])
+    made.add_app(1)
+    made.ask(1, 1)
+    made.round()
+    assert "plan.hold is now plan.reserve" in said
+    assert "fill(hold_after_ms=...) is now fill(reserve_after_ms=...)" in said
+    assert len(said) == 8
+    assert json.loads(made.history[-1][1])[1] == 1
