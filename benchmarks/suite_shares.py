@@ -5,8 +5,8 @@ allocation (Algorithm 1).
     python -m benchmarks.suite_shares run/hdrf-users
 
 The steady phase begins some seconds after each queue had its first task, and ends when the first
-queue was granted its last container. A queue's containers count in the mean of those that it holds
-in that phase, AMs and tasks: so many of them the static allocation gives it, as a fluid.
+queue was allocated its last container. A queue's containers count in the mean of those that it
+holds in that phase, AMs and tasks: so many of them the static allocation gives it, as a fluid.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from benchmarks.chaos.run import Log, Run
 from benchmarks.chaos.schedule import PAIR_KINDS, PLAIN_KINDS
 
 BREAKS = (
-    "grant-twice", "forget-release", "skip-usage", "return-twice", "freeze", "lose-ask",
+    "allocate-twice", "forget-release", "skip-usage", "return-twice", "freeze", "lose-ask",
     "tell-wrong-size", "leak-heap", "leak-threads", "leak-files", "leak-children",
     "spill-capsules", WATCHDOG,
 )  # fmt: skip

@@ -110,13 +110,13 @@ def figures(wanted: Scenario, record: RunRecord, folder: Path, by: int) -> dict[
     )
     late_ms = starvation_ms(there, [app.id for app in wanted.applications])
     ran = [(row.application, row.stage, row.task, row.node) for row in rows]
-    refused, granted = sum(record.refusals.values()), len(record.containers)
+    refused, allocated = sum(record.refusals.values()), len(record.containers)
     return {
         "completion_s": mean(times) * by / 1000,
         "starvation_s": float(late_ms.mean()) * by / 1000,
         "makespan_s": run["makespan_ms"] * by / 1000,
         "local_percent": local_percent(wanted.applications, ran) or 0.0,
-        "refused_percent": 100 * refused / max(1, granted + refused),
+        "refused_percent": 100 * refused / max(1, allocated + refused),
         "taken_back": taken_back(record),
     }
 

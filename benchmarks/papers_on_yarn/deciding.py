@@ -46,7 +46,7 @@ class DecidingObserver:
         self._next_ms = (progress.now_ms // EVERY_MS + 1) * EVERY_MS
         with contextlib.suppress(RestError, FileNotFoundError):
             info = self._rest.scheduler()["schedulerInfo"]
-            self.fallback = info["grants"]["fallback"]
+            self.fallback = info["allocations"]["fallback"]
             running = [app for app in self._rest.applications() if app["state"] == "RUNNING"]
             process = int(info["bridge"]["process"].split()[-1])
             self.samples.append(Sample(progress.now_ms, cpu_ms(process), len(running)))

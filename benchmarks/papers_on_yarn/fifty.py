@@ -48,13 +48,13 @@ def fifty_figures(record: RunRecord, observer: DecidingObserver) -> dict[str, An
     ValueError where so many never ran at a time.
     """
     refused = sum(record.refusals.values())
-    granted = len(record.containers)
+    allocated = len(record.containers)
     window = observer.while_running(FULL)
     return {
         "succeeded": sum(app.state == "SUCCEEDED" for app in record.applications),
-        "containers": granted,
+        "containers": allocated,
         "fallback": observer.fallback,
-        "refused_percent": round(100 * refused / max(1, granted + refused), 2),
+        "refused_percent": round(100 * refused / max(1, allocated + refused), 2),
         "deciding_percent": round(100 * observer.cpu_part(window), 2),
         "deciding_percent_whole": round(100 * observer.cpu_part(observer.samples), 2),
         "window_s": round((window[-1].at_ms - window[0].at_ms) / 1000, 1),

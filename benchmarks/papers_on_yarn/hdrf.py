@@ -113,14 +113,14 @@ def churn(policy: str, folder: Path, seed: int, churn_ms: int = CHURN_MS) -> dic
 
 def phases(record: RunRecord, seen: Occupancy) -> list[Phase]:
     """The last sixty seconds of each phase: it begins when the leaver before it has given its last
-    container back, and ends when the next leaver has been granted its last one. Raises ValueError
+    container back, and ends when the next leaver has been allocated its last one. Raises ValueError
     where a phase was shorter than that.
     """
-    granted = _last(record, "allocated_ms")
+    allocated = _last(record, "allocated_ms")
     ended = _last(record, "finished_ms")
     begins = [0, *(ended[leaver] for leaver in LEAVERS)]
-    staying = [granted[name] for name in WANTED[-1]]
-    ends = [*(granted[leaver] for leaver in LEAVERS), min(*staying, seen.samples[-1][0])]
+    staying = [allocated[name] for name in WANTED[-1]]
+    ends = [*(allocated[leaver] for leaver in LEAVERS), min(*staying, seen.samples[-1][0])]
     found = []
     for wanted, begin, end in zip(WANTED, begins, ends, strict=True):
         if end - begin < STEADY_MS:

@@ -61,7 +61,7 @@ def fifty(document: dict[str, Any]) -> str:
     labels = {
         "succeeded": "applications that succeeded",
         "containers": "containers",
-        "fallback": "of them granted by the fallback",
+        "fallback": "of them allocated by the fallback",
         "refused_percent": "refused decisions, %",
         "taken_back": "containers that were preempted, killed or lost",
         "deciding_percent": "policy process while they run, % of a core",

@@ -1,6 +1,6 @@
 """``python -m benchmarks.silent_policies``: what the watchdog for progress does on a real YARN.
 
-Thirteen policies that grant nothing, or not to everybody, on an embedded cluster with room for
+Thirteen policies that allocate nothing, or not to everybody, on an embedded cluster with room for
 all: how long what fits waits, by the NodeManagers' clocks. ``--built-in``: each policy of Loomcard
 under a load that makes it leave room idle by design; none may stall. The last line is JSON, the
 status 1 where the watchdog was late, or blamed a policy that is none of these.

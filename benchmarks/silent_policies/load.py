@@ -139,7 +139,7 @@ def waits(
             yarn[app] = event["yarn"], at_ms
         elif event["event"] == "demand" and event["on"]:
             asked.setdefault(app, at_ms)
-        elif event["event"] == "granted" and event["container"] in began:
+        elif event["event"] == "allocated" and event["container"] in began:
             starts[app, event["stage"]].append(began[event["container"]])
     found = []
     for app in scenario.applications:

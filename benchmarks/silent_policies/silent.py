@@ -12,9 +12,9 @@ from typing import Any
 from loomcard import Ask, ClusterView, Node, Plan
 
 ROUNDS = 40
-"""After so many rounds ``rounds`` grants nothing more."""
+"""After so many rounds ``rounds`` allocates nothing more."""
 EVERY_MS = 30_000
-"""So often ``slowly`` grants a container."""
+"""So often ``slowly`` allocates a container."""
 LIE_MS = 5_000
 """For so long a rule is stated; a liar states it again."""
 USER, APPLICATION, PRIORITY, NODE = "u1", "app-2", 10, "n1"
@@ -31,7 +31,7 @@ class Silent:
     walks_tree = True
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[str, int]:
-        """No round and no grant yet."""
+        """No round and no allocation yet."""
         return {"rounds": 0, "at_ms": -EVERY_MS}
 
     def decide(self, view: ClusterView, memory: dict[str, int]) -> tuple[Plan, dict[str, int]]:

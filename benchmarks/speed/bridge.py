@@ -132,9 +132,11 @@ def measure(scheduler: str, number: int, trial: Trial) -> Iterator[Window]:
 def check(window: Window) -> None:
     """Refuse a window in which our policy did not decide everything itself."""
     if not window.allocations:
-        raise BenchError(f"{window.scheduler} granted nothing in a {window.phase} window")
+        raise BenchError(f"{window.scheduler} allocated nothing in a {window.phase} window")
     if window.decided.get("fallback"):
-        raise BenchError(f"{window.decided['fallback']} grants came from the fallback, not Python")
+        raise BenchError(
+            f"{window.decided['fallback']} allocations came from the fallback, not Python"
+        )
 
 
 def table(windows: Sequence[Window], schedulers: Sequence[str]) -> Table:

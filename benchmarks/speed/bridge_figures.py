@@ -13,8 +13,9 @@ GROUPS = ("scheduler", "round", "python", "dispatcher", "masters", "gc", "other"
 class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stretch of measuring in one JVM, as the Java side prints it.
 
-    `cpu_seconds` is by group of threads, `wait_ms` holds p50, p99 and max from ask to grant
-    (paced phase only), `decided` counts our grants by who decided since the start, and refusals.
+    `cpu_seconds` is by group of threads, `wait_ms` holds p50, p99 and max from ask to allocate
+    (paced phase only), `decided` counts our allocations by who decided since the start, and
+    refusals.
     """
 
     scheduler: str
@@ -29,7 +30,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     round: int = 0
 
     def allocations_per_s(self) -> float:
-        """Containers granted a second of wall time."""
+        """Containers allocated a second of wall time."""
         return self.allocations / self.seconds
 
     def node_updates_per_s(self) -> float:
@@ -46,7 +47,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.cpu_seconds.get(group, 0.0) * 1e6 / self.allocations
 
     def wait(self, quantile: str) -> float:
-        """`p50`, `p99` or `max` of the milliseconds from ask to grant."""
+        """`p50`, `p99` or `max` of the milliseconds from ask to allocate."""
         return self.wait_ms[quantile]
 
 

@@ -90,7 +90,7 @@ class Load:
             "decide_ms": fmean(self.decide_ms),
             "p99_ms": quantiles(self.decide_ms, n=100)[98],
             "answer_ms": fmean(self.answer_ms),
-            "granted": (self.rm._next["container"] - first) / len(self.decide_ms),
+            "allocated": (self.rm._next["container"] - first) / len(self.decide_ms),
             "rounds_per_s": len(self.decide_ms) * 1000 / (self.simulation.clock.now - began_ms),
             "pending": self.rm.state.pending_total,
             "jobs": len(self.rm.state.applications),
@@ -116,13 +116,13 @@ def measure(policies: list[str], nodes: int, pending: int, repeats: int, rounds:
 def table(cells: list[dict[str, Any]]) -> Table:
     """Minimum / median / maximum over repeats of the times; medians of what was there."""
     result = Table(title="CPU ms of a decision: minimum / median / maximum over repeats")
-    names = ("waiting", "policy", "decide", "ratio", "p99", "with mirror", "granted", "jobs")
+    names = ("waiting", "policy", "decide", "ratio", "p99", "with mirror", "allocated", "jobs")
     for name in (*names, "running"):
         result.add_column(name, justify="right")
     for cell in cells:
         times = [" / ".join(f"{v:.2f}" for v in cell[name].values())
                  for name in ("decide_ms", "ratio", "p99_ms", "answer_ms")]  # fmt: skip
-        there = [f"{cell[name]['median']:,.4g}" for name in ("granted", "jobs")]
+        there = [f"{cell[name]['median']:,.4g}" for name in ("allocated", "jobs")]
         running = f"{cell['running']['median']:,}"
         result.add_row(f"{cell['pending']['median']:,}", cell["policy"], *times, *there, running)
     return result

@@ -118,7 +118,7 @@ class Load:
             "decide_ms": sum(self.decide_ms) / seconds,
             "answer_ms": sum(self.answer_ms) / seconds,
             "rounds": len(self.answer_ms) / seconds,
-            "granted": (self.rm._next["container"] - first) / seconds,
+            "allocated": (self.rm._next["container"] - first) / seconds,
             "refused": (sum(self.rm.refusals.values()) - refused) / seconds,
             "running": len(self.rm.state.containers),
         }
@@ -141,7 +141,7 @@ def measure(policies: list[str], nodes: int, repeats: int, ms: int, warm_ms: int
 def table(cells: list[dict[str, Any]]) -> Table:
     """Minimum / median / maximum over repeats of the times; medians of what was done."""
     result = Table(title="CPU ms for each second of the cluster: minimum / median / maximum")
-    for name in ("policy", "decide", "ratio", "with mirror", "its ratio", "rounds", "granted",
+    for name in ("policy", "decide", "ratio", "with mirror", "its ratio", "rounds", "allocated",
                  "running"):  # fmt: skip
         result.add_column(name, justify="right")
     for cell in cells:
@@ -149,7 +149,7 @@ def table(cells: list[dict[str, Any]]) -> Table:
             " / ".join(f"{value:,.4g}" for value in cell[name].values())
             for name in ("decide_ms", "decide_ms_ratio", "answer_ms", "answer_ms_ratio")
         ]
-        done = [f"{cell[name]['median']:,.5g}" for name in ("rounds", "granted", "running")]
+        done = [f"{cell[name]['median']:,.5g}" for name in ("rounds", "allocated", "running")]
         result.add_row(cell["policy"], *times, *done)
     return result
 

@@ -93,13 +93,13 @@ def second_round(cluster: Cluster) -> list[Any]:
 
 def test_two_orders_have_an_index_each() -> None:
     cluster = full_cluster(TwoOrders())
-    assert [grant.app for grant in cluster.round()] == [2]
-    assert [grant.app for grant in second_round(cluster)] == [1]
+    assert [allocation.app for allocation in cluster.round()] == [2]
+    assert [allocation.app for allocation in second_round(cluster)] == [1]
 
 
 def test_two_orders_in_one_index_are_an_error_that_names_both() -> None:
     cluster = full_cluster(OneIndex())
-    assert [grant.app for grant in cluster.round()] == [2]
+    assert [allocation.app for allocation in cluster.round()] == [2]
     message = (
         r"index 'fill' is in the order of least \(.*, line \d+\), not of most \(.*: name another"
     )
@@ -138,8 +138,8 @@ def test_one_code_with_other_values_is_another_order(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["lambda", "partial", "method"])
 def test_an_order_that_is_made_in_each_call_is_the_same(kind: str) -> None:
     cluster = full_cluster(RebuildsItsIndex(kind))
-    assert [grant.app for grant in cluster.round()] == [1]
-    assert [grant.app for grant in second_round(cluster)] == [1]
+    assert [allocation.app for allocation in cluster.round()] == [1]
+    assert [allocation.app for allocation in second_round(cluster)] == [1]
 
 
 @dataclass(frozen=True)
@@ -232,13 +232,13 @@ def asked_of_two(again: bool) -> Cluster:
 
 
 @pytest.mark.parametrize(
-    ("again", "granted"), [(False, [1, 2, 2]), (True, [1, 2, 1, 2, 1, 2])], ids=["once", "again"]
+    ("again", "allocated"), [(False, [1, 2, 2]), (True, [1, 2, 1, 2, 1, 2])], ids=["once", "again"]
 )
 def test_who_waits_for_another_is_asked_again_where_the_level_says_so(
-    again: bool, granted: list[int]
+    again: bool, allocated: list[int]
 ) -> None:
     """Else its reason stands for the call, though the others have caught up with it."""
-    assert [each.app for each in asked_of_two(again).round()] == granted
+    assert [each.app for each in asked_of_two(again).round()] == allocated
 
 
 def test_a_reason_stands_for_its_call_alone() -> None:

@@ -8,7 +8,7 @@ from loomcard.testing.cluster import Cluster
 
 
 class Rule:
-    """Grants nothing, by a rule of five seconds on each ask, or on all below the queue."""
+    """Allocates nothing, by a rule of five seconds on each ask, or on all below the queue."""
 
     def __init__(self, below_queue: bool) -> None:
         self.below_queue = below_queue

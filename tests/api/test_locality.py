@@ -95,12 +95,12 @@ def test_a_partition_takes_only_asks_of_its_label():
     engine.ask(1, 1, label="gpu")
     engine.add_app(2)
     engine.ask(2, 9)
-    granted = engine.round()
-    assert {g.node for g in granted if g.attempt == 1} == {4}
-    assert 4 not in {g.node for g in granted if g.attempt == 2}
+    allocated = engine.round()
+    assert {g.node for g in allocated if g.attempt == 1} == {4}
+    assert 4 not in {g.node for g in allocated if g.attempt == 2}
 
 
-def test_a_refused_local_grant_leaves_the_ask_as_local_as_before():
+def test_a_refused_local_allocation_leaves_the_ask_as_local_as_before():
     """Host and rack rows come back with the count: the next try is as local."""
     engine = cluster()
     engine.ask(1, 2, hosts={"n3": 1}, racks={"/b": 2})

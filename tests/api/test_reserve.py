@@ -307,10 +307,10 @@ def test_a_hold_moves_from_a_node_where_services_run():
     for step in range(RESERVE_AFTER_MS // 1000 + 4 * REVIEW_MS // 1000):
         made.complete(min(n for n in made.containers if n not in services))
         small(made, 2000 + step)
-        granted = made.round(1000)
-        for g in granted:
+        allocated = made.round(1000)
+        for g in allocated:
             made.send(r.ContainerStarted(made.now, g.number))
-        if any(g.app == 1 for g in granted):
+        if any(g.app == 1 for g in allocated):
             break
     assert any(g.app == 1 and g.node == 2 for g in made.containers.values()), smalls
 

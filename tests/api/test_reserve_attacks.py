@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from compiled import flat, queue, setup
-from loomcard.testing.cluster import Cluster, Granted
+from loomcard.testing.cluster import Allocated, Cluster
 from loomcard.wire import messages as r
 
 NODE = (4096, 4)
@@ -22,7 +22,7 @@ class Attack:
         self.made = made
         self.rng = Random(seed)  # noqa: S311 - no secret
         self.number = 10_000
-        self.granted: list[Granted] = []
+        self.allocated: list[Allocated] = []
         for _ in range(4 * len(made.nodes)):
             self.small()
         self.settle()
@@ -42,9 +42,9 @@ class Attack:
         """A round, and the one that it asked for at once: room that a reservation gave back is
         offered.
         """
-        self.granted += self.made.round(step_ms)
+        self.allocated += self.made.round(step_ms)
         if min(self.made.timers.values(), default=step_ms + self.made.now) <= self.made.now + 1:
-            self.granted += self.made.round(1)
+            self.allocated += self.made.round(1)
         for number in list(self.made.containers):
             self.made.send(r.ContainerStarted(self.made.now, number))
 
@@ -69,8 +69,8 @@ class Attack:
         """What is free on nodes that nobody reserves, where a small task that waits would fit."""
         waits = any(d.size == SMALL and not d.label for d in self.made.asks.values())
         used = {number: [0, 0] for number in self.made.nodes}
-        for granted in self.made.containers.values():
-            used[granted.node] = [a + b for a, b in zip(used[granted.node], granted.size)]  # noqa: B905
+        for allocated in self.made.containers.values():
+            used[allocated.node] = [a + b for a, b in zip(used[allocated.node], allocated.size)]  # noqa: B905
         free = {
             number: tuple(whole - taken for whole, taken in zip(amounts, used[number], strict=True))
             for number, amounts in self.made.nodes.items()
@@ -97,7 +97,7 @@ def test_nobody_holds_more_than_a_tenth_however_many_ask(policy):
             attack.made.lose_node(attack.reserved[0])
             attack.made.add_node(100 + step, *NODE)
     assert most == 2
-    assert any(granted.size == NODE for granted in attack.granted)
+    assert any(allocated.size == NODE for allocated in attack.allocated)
 
 
 @pytest.mark.parametrize("change", ["shrinks", "label"])
@@ -114,7 +114,7 @@ def test_a_node_that_can_no_longer_run_it_is_given_back(change):
         attack.made.send(r.NodeResized(attack.made.now, node, (3072, 3)))
     attack.flow()
     assert node not in attack.held_for(1)
-    while not any(granted.app == 1 for granted in attack.granted):
+    while not any(allocated.app == 1 for allocated in attack.allocated):
         attack.flow()
     assert attack.idle() == {}
 
@@ -135,7 +135,7 @@ def test_room_is_held_within_a_label():
         attack.small()
         attack.settle()
         assert set(attack.reserved) <= {9}
-        if any(granted.app == 1 for granted in attack.granted):
+        if any(allocated.app == 1 for allocated in attack.allocated):
             return
     pytest.fail("the large task with a label is starved")
 

@@ -91,9 +91,9 @@ def test_a_hold_beyond_the_number_takes_the_place_of_the_oldest():
         assert after[-1] not in before
 
 
-def test_at_once_means_before_anybody_else_is_granted_anything():
+def test_at_once_means_before_anybody_else_is_allocated_anything():
     """With 1 ms room is reserved while the cluster is full and nobody else asks, as stock YARN
-    does; with more, only when others were granted something.
+    does; with more, only when others were allocated something.
     """
     for after_ms, reserved in ((1, 2), (200, 0)):
         options = {"reserve_after_ms": after_ms}
@@ -112,8 +112,8 @@ def test_a_hold_moves_where_the_share_forbids_another_one():
     for step in range(RESERVE_AFTER_MS // 1000 + 4 * REVIEW_MS // 1000):
         made.complete(min(n for n in made.containers if n not in services))
         small(made, 2000 + step)
-        for granted in made.round(1000):
-            made.send(r.ContainerStarted(made.now, granted.number))
+        for allocated in made.round(1000):
+            made.send(r.ContainerStarted(made.now, allocated.number))
         assert len(made.reservations) <= 1
         if not made.asks.get((1, 20, 0)):
             break

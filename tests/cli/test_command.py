@@ -104,7 +104,7 @@ ANSWERS: dict[str, Any] = {
                     ],
                     "journal": {"trouble": "/j: No space left on device", "lost_rounds": 5},
                 },
-                "grants": {"policy": 40, "fallback": 2},
+                "allocations": {"policy": 40, "fallback": 2},
                 "refusals": {"NODE_FULL": 1},
                 "queues": [
                     {
@@ -188,7 +188,7 @@ def test_status_says_policy_version_and_fallback(
     assert re.search(r"root.a: its policy d.py:D raised KeyError: \[/b\] at 2026-09-", one_line)
     assert "(d.py, line 8; traceback in the ResourceManager's log and in" in one_line
     assert "Its queue is served first in, first out for 2000 ms, then it is tried" in one_line
-    assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
+    assert "allocated by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
     assert "on n1:1 reserved for application_1_0001 in root.b" in shown
     assert "the journal is not written, 5 rounds are missing: /j: No space left on device" in shown
     assert [line.split() for line in shown.splitlines() if "delta" in line] == [

@@ -14,7 +14,7 @@ from loomcard import ClusterView, Plan
 
 @dataclass(frozen=True)
 class Idles:
-    """Grants nothing to anyone."""
+    """Allocates nothing to anyone."""
 
     patience: int = 1
 

@@ -1,4 +1,4 @@
-"""The compose cluster: real jobs of several users and frameworks, granted by policies in Python.
+"""The compose cluster: real jobs of several users and frameworks, allocated by policies in Python.
 
 One cluster is booted for all tests; each test applies the configuration that it needs first.
 """
@@ -160,14 +160,14 @@ def test_nodes_are_called_what_their_containers_are(cluster: Cluster) -> None:
     assert ended(cluster.start(*owner)).strip() == "hadoop"
 
 
-def test_a_job_is_granted_by_the_policy_alone_and_replays(cluster: Cluster) -> None:
+def test_a_job_is_allocated_by_the_policy_alone_and_replays(cluster: Cluster) -> None:
     """Every container of a MapReduce job is a decision of the policy; replay gives equal plans."""
-    before = cluster.document()["grants"]["policy"]
+    before = cluster.document()["allocations"]["policy"]
     output = ended(cluster.client("alice", "example", "pi", "3", "100"))
     assert "Estimated value of Pi is 3.1" in output
-    grants = cluster.document()["grants"]
-    assert grants["policy"] - before >= 5  # the AM, three maps and a reduce
-    assert grants["fallback"] == 0
+    allocations = cluster.document()["allocations"]
+    assert allocations["policy"] - before >= 5  # the AM, three maps and a reduce
+    assert allocations["fallback"] == 0
     report = cluster.probe("--replay")
     assert report["rounds"] > 0
     assert report["differences"] == 0
@@ -192,7 +192,7 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     assert "Killed map tasks" not in output
     assert "Failed map tasks" not in output
     document = cluster.document()
-    assert document["grants"]["fallback"] == 0
+    assert document["allocations"]["fallback"] == 0
     assert document["bridge"]["restarts"] == 0
 
 
@@ -266,7 +266,7 @@ def test_spark_runs_in_cluster_mode_under_drf(cluster: Cluster) -> None:
     application = cluster.rm.application(re.findall(r"application_\d+_\d+", output)[-1])
     assert application["applicationType"] == "SPARK"
     assert application["finalStatus"] == "SUCCEEDED"
-    assert cluster.document()["grants"]["fallback"] == 0
+    assert cluster.document()["allocations"]["fallback"] == 0
 
 
 def test_who_may_not_submit_is_refused_with_the_reason(cluster: Cluster) -> None:

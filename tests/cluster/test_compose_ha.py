@@ -135,7 +135,7 @@ def ended(process: subprocess.Popen[str]) -> str:
 
 def test_jobs_go_on_when_the_active_one_is_killed(pair: Pair) -> None:
     """The other takes over within a minute or so, under the policy that was applied, with the same
-    containers, all granted by the policy; a running job ends well and a new one too.
+    containers, all allocated by the policy; a running job ends well and a new one too.
     """
     killed = wait_until(pair.active)
     assert pair.rm().apply_policy(resolve("drf").text, "drf")["version"] == 2
@@ -151,7 +151,7 @@ def test_jobs_go_on_when_the_active_one_is_killed(pair: Pair) -> None:
     assert "completed successfully" in output
     assert "Killed map tasks" not in output
     assert "Estimated value of Pi" in ended(pair.client("example", "pi", "2", "100"))
-    assert pair.document()["grants"]["fallback"] == 0
+    assert pair.document()["allocations"]["fallback"] == 0
     pair.docker("start", killed.container)
     wait_until(lambda: _states(pair) == ["ACTIVE", "STANDBY"])
 

@@ -129,17 +129,17 @@ def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> N
     assert [file.read_bytes() for file in sorted(state.glob("*/ProxyCARoot/ca*"))] == kept
 
 
-def test_every_container_of_pi_is_granted_by_the_policy(
+def test_every_container_of_pi_is_allocated_by_the_policy(
     cluster: LocalCluster, submit: Submit
 ) -> None:
     """A MapReduce job gets all its containers because a Python object said so; replay agrees."""
-    before = status(cluster)["grants"]["policy"]
+    before = status(cluster)["allocations"]["policy"]
     application = succeeded(cluster, submit(example("pi", ("2", "100"))))
     ran = [run for run in read_runs(cluster.container_times) if run.application == application]
-    grants = status(cluster)["grants"]
+    allocations = status(cluster)["allocations"]
     assert len(ran) >= 4
-    assert grants["fallback"] == 0
-    assert grants["policy"] - before >= len(ran)
+    assert allocations["fallback"] == 0
+    assert allocations["policy"] - before >= len(ran)
     assert replay(cluster.journal_dir) == []
     # The AM's environment may hold secrets; only what is meant for schedulers is written down.
     assert not [file for file in cluster.journal_dir.iterdir() if "CLASSPATH" in file.read_text()]
@@ -176,8 +176,8 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
     until(the_job_is_reported, "the job and its first delay are reported")
     until(all_is_reported, "what is allocated and what is left are the cluster")
     bridge = bean(cluster, "LoomcardBridge")
-    assert (bridge["Up"], bridge["tag.State"], bridge["GrantedByFallback"]) == (1, "up", 0)
-    assert bridge["GrantedByPolicy"] >= 2
+    assert (bridge["Up"], bridge["tag.State"], bridge["AllocatedByFallback"]) == (1, "up", 0)
+    assert bridge["AllocatedByPolicy"] >= 2
     assert bridge["NodeUpdates"] > 0
     assert bridge["RoundMicros"] >= bridge["LastRoundMicros"] > 0
 
@@ -238,9 +238,9 @@ def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, submit: Submit)
     cluster.rest.apply_policy(text, "newest.yml")
     queues = {queue["path"]: queue["policy"] for queue in status(cluster)["queues"]}
     assert queues["root.default"] == "newest_first"
-    before = status(cluster)["grants"]
+    before = status(cluster)["allocations"]
     succeeded(cluster, submit(sleep_job(1, 100)))
-    after = status(cluster)["grants"]
+    after = status(cluster)["allocations"]
     assert after["policy"] - before["policy"] >= 2
     assert after["fallback"] == before["fallback"]
 
@@ -248,38 +248,40 @@ def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, submit: Submit)
 def test_a_job_survives_the_death_of_the_policy_process(
     cluster: LocalCluster, submit: Submit
 ) -> None:
-    """kill -9 in a job: it succeeds, fallback grants are counted, the policy takes over again."""
-    fallback = status(cluster)["grants"]["fallback"]
+    """kill -9 in a job: it succeeds, fallback allocations are counted, the policy takes over
+    again.
+    """
+    fallback = status(cluster)["allocations"]["fallback"]
     job = submit(sleep_job(10, 1_500))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) >= 2, "tasks run")
     first = policy_process(cluster)
     assert first is not None
 
-    def fallback_grants_while_the_policy_is_dead() -> bool:
+    def fallback_allocations_while_the_policy_is_dead() -> bool:
         # On a slow machine it may be back before a task has made room: then it dies again.
         if (victim := policy_process(cluster)) is not None:
             os.kill(victim, signal.SIGKILL)
-        return bool(status(cluster)["grants"]["fallback"] > fallback)
+        return bool(status(cluster)["allocations"]["fallback"] > fallback)
 
-    until(fallback_grants_while_the_policy_is_dead, "the fallback grants")
+    until(fallback_allocations_while_the_policy_is_dead, "the fallback allocates")
     until(lambda: status(cluster)["bridge"]["state"] == "up", "the policy is back")
     assert policy_process(cluster) not in (None, first)
     succeeded(cluster, job)
-    before = status(cluster)["grants"]
+    before = status(cluster)["allocations"]
     succeeded(cluster, submit(sleep_job(1, 100)))
-    after = status(cluster)["grants"]
+    after = status(cluster)["allocations"]
     assert after["fallback"] == before["fallback"]
     assert after["policy"] - before["policy"] >= 2
 
 
-def test_a_job_runs_under_a_policy_that_grants_nothing(
+def test_a_job_runs_under_a_policy_that_allocates_nothing(
     cluster: LocalCluster, submit: Submit
 ) -> None:
     """The watchdog for progress serves its queue, says so, and keeps a capsule of it."""
     cluster.rest.apply_policy(FIFO.replace("fifo", "silent"), "silent.yml")
     stalls = status(cluster)["bridge"]["stalls"]
-    before = status(cluster)["grants"]
+    before = status(cluster)["allocations"]
     job = submit(sleep_job(1, 100))
     application = job.application()
     until(lambda: status(cluster)["bridge"]["stalls"] > stalls, "its queue has stalled")
@@ -290,7 +292,7 @@ def test_a_job_runs_under_a_policy_that_grants_nothing(
     diagnostics = cluster.rest.application(application)["diagnostics"]
     assert "Loomcard: queue root.default is stalled" in diagnostics
     succeeded(cluster, job)
-    assert status(cluster)["grants"]["policy"] == before["policy"]
+    assert status(cluster)["allocations"]["policy"] == before["policy"]
     capsules = cluster.run_dir / "loomcard" / "capsules"
     capsule = until(lambda: sorted(capsules.glob("*-stalled.zip")), "a capsule")[-1]
     with opened(capsule) as kept:

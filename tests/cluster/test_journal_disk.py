@@ -60,7 +60,7 @@ def next_segment(folder: Path) -> Path:
     return folder / f"{epoch}-{int(first) + SEGMENT_ROUNDS:010d}.jsonl"
 
 
-def test_the_policy_grants_while_the_disk_of_its_journal_hangs(cluster: LocalCluster) -> None:
+def test_the_policy_allocates_while_the_disk_of_its_journal_hangs(cluster: LocalCluster) -> None:
     """The next segment is a named pipe that nobody reads: a process that opens it hangs. A job gets
     all its containers from the policy; when the disk is back the journal goes on, and what is in it
     can be replayed.
@@ -74,8 +74,8 @@ def test_the_policy_grants_while_the_disk_of_its_journal_hangs(cluster: LocalClu
     run_job(cluster)
     after = status(cluster)
     assert "does the disk hang?" in after["bridge"]["journal"]["trouble"]
-    assert after["grants"]["policy"] > before["grants"]["policy"] + 10
-    assert after["grants"]["fallback"] == before["grants"]["fallback"]
+    assert after["allocations"]["policy"] > before["allocations"]["policy"] + 10
+    assert after["allocations"]["fallback"] == before["allocations"]["fallback"]
     assert after["bridge"]["process"] == before["bridge"]["process"], "it was not started again"
     assert pipe.read_bytes(), "the disk is back: what waited is written"
     pipe.unlink()

@@ -219,7 +219,7 @@ def submitted(realm: Realm, cluster: LocalCluster, user: str) -> Mapping[str, An
 
 
 def test_the_policy_serves_who_may_submit(realm: Realm, cluster: LocalCluster) -> None:
-    """The node runs alice's container, which the policy granted and the journal has; bob is told
+    """The node runs alice's container, which the policy allocated and the journal has; bob is told
     who may.
     """
     alices = submitted(realm, cluster, "alice")
@@ -230,7 +230,7 @@ def test_the_policy_serves_who_may_submit(realm: Realm, cluster: LocalCluster) -
     assert "User bob may not submit to queue root.a; who may: alice" in bobs["diagnostics"]
     document = cluster.rest.scheduler()["schedulerInfo"]
     assert document["bridge"]["state"] == "up"
-    assert document["grants"] == {"policy": 1, "fallback": 0}
+    assert document["allocations"] == {"policy": 1, "fallback": 0}
     assert any(cluster.journal_dir.glob("*.jsonl"))
     assert replay(cluster.journal_dir) == []
 

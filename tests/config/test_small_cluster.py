@@ -1,4 +1,4 @@
-"""A policy that answers and grants nothing is a warning before it governs."""
+"""A policy that answers and allocates nothing is a warning before it governs."""
 
 from pathlib import Path
 
@@ -36,14 +36,14 @@ def mine(folder: Path, body: str) -> str:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("pass", "root.b: its policy grants nothing: 3 containers of 1024 MB are asked for"),
+        ("pass", "root.b: its policy allocates nothing: 3 containers of 1024 MB are asked for"),
         ("os._exit(4) if view.asks else None", "ended with status 4 on a small cluster"),
         (FILL, None),
         (RULE, None),
         (f"{FILL} if view.now_ms >= 5000 else plan.wake_at(5000)", None),
     ],
 )
-def test_what_grants_nothing_is_a_warning(
+def test_what_allocates_nothing_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, said: str | None
 ):
     """Nothing is said of a policy that serves, late or soon, or that states its rule."""

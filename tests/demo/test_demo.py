@@ -26,9 +26,9 @@ from loomcard.results.record import ApplicationRecord, RunRecord
 def played(scheduler: str, fallback: int = 0, state: str = "SUCCEEDED") -> Played:
     record = RunRecord(scheduler, "w", 1, "local", [], [])
     record.applications = [ApplicationRecord("a", "root.q", 0, state=state)]
-    if scheduler == STOCK:  # whose grants nobody counts, and which has no journal
+    if scheduler == STOCK:  # whose allocations nobody counts, and which has no journal
         return Played(scheduler, record, None)
-    record.grants = {"policy": 10, "fallback": fallback}
+    record.allocations = {"policy": 10, "fallback": fallback}
     return Played(scheduler, record, 0)
 
 
@@ -51,7 +51,7 @@ def shown(
 def test_the_output_has_every_sentence_and_one_closing_line(
     good: DemoResult, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was gained and what was not, the fallback's grants, the replays' verdict."""
+    """What was gained and what was not, the fallback's allocations, the replays' verdict."""
     status, text = shown(good, monkeypatch, capsys)
     assert status == 0
     for gain in good.gains:
@@ -79,7 +79,7 @@ def test_what_must_not_happen_fails_the_demo(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A grant of the fallback, a replay with other plans, a failure: exit status 1."""
+    """An allocation of the fallback, a replay with other plans, a failure: exit status 1."""
     first, *others = good.played
     bad = {
         "fallback": lambda: replace(good, played=(first, *others[1:], played("dress", fallback=1))),

@@ -11,5 +11,5 @@ def test_the_picture_is_written_where_it_was_wanted(
 ) -> None:
     """Missing folders are made; the file is a PNG."""
     file = tmp_path / "new" / "demo.png"
-    picture.write(real_jobs, study, list(gains(study)), "granted by the policies 4", file)
+    picture.write(real_jobs, study, list(gains(study)), "allocated by the policies 4", file)
     assert file.read_bytes().startswith(b"\x89PNG")

@@ -34,17 +34,17 @@ def mirror_with(**leaf: object) -> Mirror:
     return mirror
 
 
-def grant(number: int, attempt: int = 1, priority: int = 20, node: int = 1) -> Allocate:
+def allocate(number: int, attempt: int = 1, priority: int = 20, node: int = 1) -> Allocate:
     return Allocate(attempt, priority, 0, node, number, 2)
 
 
 @pytest.mark.parametrize(
     ("decision", "refused", "reason"),
     [
-        (grant(1, node=9), 1, Reason.NODE_GONE),
-        (grant(1, attempt=9), 1, Reason.ATTEMPT_GONE),
-        (grant(1, priority=9), 1, Reason.ASK_GONE),
-        (grant(5), 2, Reason.ASK_GONE),
+        (allocate(1, node=9), 1, Reason.NODE_GONE),
+        (allocate(1, attempt=9), 1, Reason.ATTEMPT_GONE),
+        (allocate(1, priority=9), 1, Reason.ASK_GONE),
+        (allocate(5), 2, Reason.ASK_GONE),
         (Preempt(9, 0, "test", 2), 1, Reason.STALE),
         (Reserve(1, 9, 0, 1, None, 2), 1, Reason.ASK_GONE),
         (Reserve(1, 20, 0, 9, None, 2), 1, Reason.NODE_GONE),
@@ -67,13 +67,13 @@ def test_limits_hold_where_they_are_checked_and_a_record_is_repeated_whatever_th
     limit = {"memory_mb": 2048}
     checked, mirror = mirror_with(maximum=limit), mirror_with(maximum=limit)
     commit = Commit(checked.state, 100)
-    commit.run([grant(2)])
+    commit.run([allocate(2)])
     assert commit.refusals == [(0, 1, Reason.QUEUE_MAX)]
-    [step] = repeat(mirror.state, [grant(2)], 100, tags=["why"])
+    [step] = repeat(mirror.state, [allocate(2)], 100, tags=["why"])
     assert [(c.tag, c.instance, c.allocated_ms) for c in step.containers] == [("why", 2, 100)] * 2
 
 
-@pytest.mark.parametrize("decision", [grant(0), grant(4), grant(-1), grant(1, node=9)])
+@pytest.mark.parametrize("decision", [allocate(0), allocate(4), allocate(-1), allocate(1, node=9)])
 def test_a_record_of_what_could_not_be_is_an_error(decision: Decision) -> None:
     """A journal that was altered, or lacks rounds."""
     with pytest.raises(ValueError, match=r"containers of an ask of 3|NODE_GONE"):
@@ -82,7 +82,7 @@ def test_a_record_of_what_could_not_be_is_an_error(decision: Decision) -> None:
 
 @dataclass(frozen=True)
 class TagsEach:
-    """Grants one by one, each with another tag, so that each is a decision."""
+    """Allocates one by one, each with another tag, so that each is a decision."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan, numbers = Plan(view), count()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compiled import queue, setup
 from loomcard.engine.session import replay
-from loomcard.testing.cluster import Cluster, Granted
+from loomcard.testing.cluster import Allocated, Cluster
 
 POLICIES = ["fifo", "drf", "fair", "capacity", "strict", "tetris", "hdrf"]
 
@@ -24,8 +24,8 @@ def engine_of(*queues: dict[str, object], gpus: int = 10) -> Cluster:
     return engine
 
 
-def of(granted: Sequence[Granted]) -> list[int]:
-    return sorted(g.app for g in granted)
+def of(allocated: Sequence[Allocated]) -> list[int]:
+    return sorted(g.app for g in allocated)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -167,11 +167,11 @@ def test_nobody_gets_more_while_a_sibling_is_owed(
         if step < len(ends) and engine.containers:
             engine.complete(sorted(engine.containers)[ends[step] % len(engine.containers)])
         held = [sum(g.app == n for g in engine.containers.values()) for n in (1, 2, 3)]
-        granted = engine.round()
+        allocated = engine.round()
         beyond = False
-        for g in granted:
+        for g in allocated:
             beyond = beyond or held[g.app - 1] >= exact[g.app - 1]
             held[g.app - 1] += 1
             waiting[g.app] -= 1
         owed = [n for n in (1, 2, 3) if waiting[n] and held[n - 1] < most[n - 1]]
-        assert not (beyond and owed), (granted, owed)
+        assert not (beyond and owed), (allocated, owed)

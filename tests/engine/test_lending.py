@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from compiled import queue, setup
 from loomcard.model.objects import Ask
-from loomcard.testing.cluster import Cluster, Granted
+from loomcard.testing.cluster import Allocated, Cluster
 
 POLICIES = [
     "fifo",
@@ -33,8 +33,8 @@ def two(policy: str = "fifo") -> Cluster:
     return engine
 
 
-def nodes(granted: list[Granted]) -> list[int]:
-    return [g.node for g in granted]
+def nodes(allocated: list[Allocated]) -> list[int]:
+    return [g.node for g in allocated]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -116,7 +116,7 @@ def test_a_label_that_ceases_to_lend() -> None:
 
 
 def test_nothing_is_lent_beyond_limits() -> None:
-    """The queue's maximum counts what is lent; a round grants no more than it may."""
+    """The queue's maximum counts what is lent; a round allocates no more than it may."""
     queues = setup(queue("root", "fifo"), queue("root.a", "fifo", maximum={"ppm": 750_000}))
     engine = Cluster(queues, round_containers=5)
     engine.add_node(1, 4096, 8)

@@ -90,8 +90,8 @@ def test_a_snapshot_rebuilds_the_same_state():
 def test_node_loss_takes_capacity_and_room_away():
     """Containers of a lost node complete first, then it leaves; nothing is placed on it."""
     engine = running()
-    for granted in [g for g in engine.containers.values() if g.node == 2]:
-        engine.complete(granted.number, "lost")
+    for allocated in [g for g in engine.containers.values() if g.node == 2]:
+        engine.complete(allocated.number, "lost")
     engine.send(r.NodeRemoved(0, 2, "lost"))
     engine.round()
     assert tuple(engine.session.mirror.state.capacity) == (4096, 4)
@@ -159,8 +159,8 @@ def test_a_moved_application_takes_its_use_and_demand_along():
 
 
 def test_an_ask_whose_last_containers_were_partly_refused_stands_again():
-    """A plan grants the whole ask on two nodes, one of which refuses: the ask lives on, of what was
-    refused.
+    """A plan allocates the whole ask on two nodes, one of which refuses: the ask lives on, of what
+    was refused.
     """
     engine = Cluster("fifo", nodes=[(1024, 1), (4096, 4)])
     engine.add_app(1)

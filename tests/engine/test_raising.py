@@ -57,7 +57,7 @@ def test_what_it_raises_is_a_fault_of_its_queue(what, where, cannot_build):
     assert len(trace) < 21_000
     engine.commit(plan)
     engine.round()
-    assert sorted(granted.attempt for granted in engine.containers.values()) == [1, 1, 2, 2]
+    assert sorted(allocated.attempt for allocated in engine.containers.values()) == [1, 1, 2, 2]
 
 
 def test_what_cannot_be_built_is_built_when_it_can(cannot_build):

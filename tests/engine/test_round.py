@@ -33,8 +33,8 @@ def test_fifo_leaves_alternate_under_drf():
     engine = under("drf", "fifo")
     engine.ask(1, 9)
     engine.ask(2, 9)
-    granted = engine.round()
-    assert [(g.attempt, g.instance) for g in granted] == [(1, 1), (2, 2), (1, 1), (2, 2)]
+    allocated = engine.round()
+    assert [(g.attempt, g.instance) for g in allocated] == [(1, 1), (2, 2), (1, 1), (2, 2)]
 
 
 def test_a_reason_for_waiting_is_reported_for_what_waits_only():
@@ -99,7 +99,9 @@ def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
 
 
 def test_a_fault_drops_that_instances_decisions_only():
-    """The broken leaf's grants are taken back, the other's stand, and the traceback is reported."""
+    """The broken leaf's allocations are taken back, the other's stand, and the traceback is
+    reported.
+    """
     engine = under("drf", "test-broken", when="app1")
     engine.tolerant = True
     engine.ask(1, 2)
@@ -212,7 +214,7 @@ def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
 
 
 def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
-    """Allocating more than is asked for or fits raises; nothing of that instance is granted."""
+    """Allocating more than is asked for or fits raises; nothing of that instance is allocated."""
     engine = Cluster(flat("test-greedy"))
     engine.add_node(1, 4096, 4)
     engine.add_app(1)
@@ -246,8 +248,10 @@ def test_a_child_whom_nothing_fits_any_more_is_not_called_twice_in_a_round():
 
 
 def test_later_turns_of_a_round_go_on_without_calling_decide():
-    """They grant what ``decide`` would, also in the next round, whose first turn calls it again."""
-    granted, calls = {}, {}
+    """They allocate what ``decide`` would, also in the next round, whose first turn calls it
+    again.
+    """
+    allocated, calls = {}, {}
     for goes_on in (False, True):
         engine = under("drf", "test-later-turns", "test-later-turns", goes_on=goes_on)
         engine.add_app(3, queue=1)
@@ -256,12 +260,12 @@ def test_later_turns_of_a_round_go_on_without_calling_decide():
         first = [(g.attempt, g.instance) for g in engine.round()]
         for number in (1, 2, 3):
             engine.complete(number)
-        granted[goes_on] = first, [(g.attempt, g.instance) for g in engine.round()]
+        allocated[goes_on] = first, [(g.attempt, g.instance) for g in engine.round()]
         calls[goes_on] = engine.session.tree.instances[1].memory["calls"]
-    first, second = granted[True]
+    first, second = allocated[True]
     assert first == [(1, 1), (2, 2), (1, 1), (2, 2)]
     assert Counter(attempt for attempt, _ in second) == {3: 2, 2: 1}
-    assert granted[False] == granted[True]
+    assert allocated[False] == allocated[True]
     assert calls == {False: 5, True: 2}
 
 
@@ -300,7 +304,7 @@ def test_a_late_plan_restores_the_asks_and_rebuilds_the_memory():
 
 
 def test_a_refusal_reaches_the_policy_with_its_reason_and_the_ask_is_served_again():
-    """Refused comes among the changes; the next plan grants the container elsewhere or again."""
+    """Refused comes among the changes; the next plan allocates the container elsewhere or again."""
     engine = Cluster(flat("test-counter"), refuse=lambda _: "NODE_FULL")
     engine.add_node(1, 2048, 2)
     engine.add_app(1)
@@ -349,7 +353,9 @@ def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
 
 
 def test_a_plan_is_bounded_and_the_next_goes_on_where_it_stopped():
-    """A plan grants at most `round_containers`; the rounds after it grant what one plan would."""
+    """A plan allocates at most `round_containers`; the rounds after it allocate what one plan
+    would.
+    """
     orders = []
     for most in (None, 3):
         compiled = setup(queue("root", "drf"), queue("root.a", "drf"), queue("root.b", "fifo"))
@@ -359,8 +365,8 @@ def test_a_plan_is_bounded_and_the_next_goes_on_where_it_stopped():
             engine.add_app(app, queue=app)
             engine.ask(app, 9)
         rounds = [engine.round() for _ in range(4)]
-        assert [len(granted) for granted in rounds] == (
+        assert [len(allocated) for allocated in rounds] == (
             [8, 0, 0, 0] if most is None else [3, 3, 2, 0]
         )
-        orders.append([g.attempt for granted in rounds for g in granted])
+        orders.append([g.attempt for allocated in rounds for g in allocated])
     assert orders[0] == orders[1]

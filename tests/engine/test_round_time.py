@@ -57,7 +57,7 @@ def timed(compiled: dict, clock: Clock, journal: Path, nodes: int = 1) -> Cluste
 
 
 def exchanged(made: Cluster) -> tuple[int, bool]:
-    """A round: how many containers it granted, and whether its time was over."""
+    """A round: how many containers it allocated, and whether its time was over."""
     before = CLOCK.ms
     plan = made.exchange(1)
     assert plan.faults == []
@@ -74,12 +74,12 @@ def test_a_slow_policy_ends_with_what_it_has_and_goes_on_at_once(tmp_path):
     made.add_app(1)
     for request_id in range(200):
         made.ask(1, 1, request_id=request_id)
-    granted, cut = exchanged(made)
+    allocated, cut = exchanged(made)
     assert cut
-    assert 25 <= granted <= 40  # 250 ms, a half of the root's 500, and half as long again
+    assert 25 <= allocated <= 40  # 250 ms, a half of the root's 500, and half as long again
     assert made.timers[0] == made.now + 1
     rounds = [exchanged(made) for _ in range(8)]
-    assert sum(each for each, _ in rounds) + granted == 200
+    assert sum(each for each, _ in rounds) + allocated == 200
     assert not rounds[-1][1]
     assert made.session.journal is not None
     made.session.journal.close()

@@ -79,7 +79,7 @@ def kept(folder: Path, how: str, kind: str, *, answered: bool = True) -> Path:
     return path
 
 
-def test_a_policy_that_grants_nothing_is_shown_with_what_waits(tmp_path: Path):
+def test_a_policy_that_allocates_nothing_is_shown_with_what_waits(tmp_path: Path):
     """The asks that fit and wait are named, and the rounds are those that were recorded."""
     capsule = kept(tmp_path, "nothing", "stalled")
     assert is_capsule(capsule)

@@ -62,7 +62,7 @@ def decisions(change):
     return changed
 
 
-def first_grant(lines: list[str]) -> int:
+def first_allocation(lines: list[str]) -> int:
     return next(i + 1 for i, line in enumerate(lines) if '["allocate"' in line)
 
 
@@ -86,7 +86,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_altered_plan_is_one_line_with_its_place(recorded, altered, change, capsys):
     """`replay` exits with 2 and names file and line; today's place was a traceback."""
-    line = first_grant(next(iter(recorded.values())))
+    line = first_allocation(next(iter(recorded.values())))
     folder = altered(line, CHANGES[change])
     assert run(["replay", str(folder), "--policy", "fifo", "--rounds-only"]) == 2
     said = capsys.readouterr().err
@@ -95,9 +95,9 @@ def test_an_altered_plan_is_one_line_with_its_place(recorded, altered, change, c
     assert re.search(rf"\.jsonl:({line}|{line - 1}): ", said), said
 
 
-def test_a_grant_of_one_more_is_found(recorded, altered):
+def test_a_allocation_of_one_more_is_found(recorded, altered):
     """A count that the ask never had is no plan that was ever made."""
-    line = first_grant(next(iter(recorded.values())))
+    line = first_allocation(next(iter(recorded.values())))
     more = decisions(lambda d: [*d[:5], d[5] + 50, *d[6:]])
     with pytest.raises(JournalError, match=rf":{line}: .* containers of an ask of "):
         compare_rounds(altered(line, more), compiled("fifo"))

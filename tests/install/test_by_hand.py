@@ -225,9 +225,9 @@ def test_installed_swapped_and_back_at_stock(hadoop: Hadoop) -> None:
     assert "drf" in loomcard(hadoop, "status", *rm)
     # By the address; where MapReduce's jars lie on the nodes, only the client's files say.
     assert "SUCCEEDED" in loomcard(hadoop, "submit", "pi", "2", "10", *rm, *conf)
-    grants = hadoop.rest.scheduler()["schedulerInfo"]["grants"]
-    assert grants["policy"] >= 8
-    assert grants["fallback"] == 0
+    allocations = hadoop.rest.scheduler()["schedulerInfo"]["allocations"]
+    assert allocations["policy"] >= 8
+    assert allocations["fallback"] == 0
     hadoop.stop()
     loomcard(hadoop, "uninstall", *conf)
     assert {each.name: each.read_bytes() for each in hadoop.conf.iterdir()} == files

@@ -28,9 +28,9 @@ def test_a_queue_stays_below_its_maximum_on_a_label() -> None:
     assert len(engine.round()) == 2
     engine.add_app(2, "root.c")
     engine.ask(2, 1, label="gpu")
-    assert [granted.app for granted in engine.round()] == [2]
+    assert [allocated.app for allocated in engine.round()] == [2]
     engine.complete(next(n for n, g in engine.containers.items() if g.app == 1))
-    assert [granted.app for granted in engine.round()] == [1]
+    assert [allocated.app for allocated in engine.round()] == [1]
 
 
 def test_a_queue_without_the_label_gets_none() -> None:

@@ -53,12 +53,12 @@ class PlainTetris(WeighsWork):
                 want_first(plan, lambda shape: asks_of(view, shape), self.reserve_after_ms)
                 break
             *_, ask, node = min(candidates, key=lambda found: found[:-2])
-            plan.grant(ask, node)
+            plan.allocate_checked(ask, node)
         return plan, memory
 
     def candidates(self, plan: Plan, estimates: Estimates, price: float) -> Iterator[Any]:
         """(-score, work, submission, number, key, ask, node): of each application the first ask of
-        each shape that may be granted and fits.
+        each shape that may be allocated and fits.
         """
         found = list(self.able(plan))
         apps = dict.fromkeys(ask.application for ask in found)

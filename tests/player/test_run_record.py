@@ -4,10 +4,10 @@ from typing import Any
 
 from loomcard.cluster.container_times import ContainerRun
 from loomcard.player.run_record import (
+    allocations,
     application_records,
     container_rows,
     counts,
-    grants,
     refusals,
     stalls,
 )
@@ -49,21 +49,21 @@ EVENTS = [
     event(-200, "zero", zero_ms=ZERO),
     event(12, "submitted", application="a", yarn=YARN),
     event(50, "demand", application="a", on=True),
-    event(90, "granted", application="a", container=container(2), node="n1", stage="map", task=0,
+    event(90, "allocated", application="a", container=container(2), node="n1", stage="map", task=0,
           attempt=1),
     event(300, "ended", application="a", container=container(2), kind="failed", exit=1),
-    event(400, "granted", application="a", container=container(3), node="n1", stage="map", task=0,
+    event(400, "allocated", application="a", container=container(3), node="n1", stage="map", task=0,
           attempt=2),
 ]  # fmt: skip
 
 
 def test_a_row_joins_what_player_node_and_resource_manager_saw() -> None:
     """Times are the nodes' and the journal's, minus the zero; where there is no journal, the AM's
-    hearing counts as the grant. What still runs has no end.
+    hearing counts as the allocation. What still runs has no end.
     """
     runs = [ran(1, 20, None, is_am=True), ran(2, 120, 220), ran(3, 450, None)]
-    granted = {(YARN, 1, 2): ZERO + 70}
-    assert container_rows(SCENARIO, EVENTS, runs, granted) == [
+    allocated = {(YARN, 1, 2): ZERO + 70}
+    assert container_rows(SCENARIO, EVENTS, runs, allocated) == [
         ContainerRow("a", "", -1, 1, "n1", True, (128, 1), 20, 20, None, ""),
         ContainerRow("a", "map", 0, 1, "n1", False, (512, 1), 70, 120, 220, "failed"),
         ContainerRow("a", "map", 0, 2, "n1", False, (512, 1), 400, 450, None, ""),
@@ -81,9 +81,9 @@ def test_an_application_is_recorded_as_far_as_it_came() -> None:
     assert (first.submitted_ms, first.demanding, first.state) == (11, [(50, 500)], "FAILED")
 
 
-def test_counts_refusals_stalls_and_grants() -> None:
+def test_counts_refusals_stalls_and_allocations() -> None:
     """Nothing seen counts as none; a stock scheduler reports none of the others."""
-    assert counts(EVENTS)["granted"] == 2
+    assert counts(EVENTS)["allocated"] == 2
     assert counts(EVENTS)["done"] == 0
     assert refusals({"schedulerInfo": {"refusals": {"STALE": 2, "LATE": 1}}}) == {
         "LATE": 1,
@@ -92,8 +92,8 @@ def test_counts_refusals_stalls_and_grants() -> None:
     assert refusals({"schedulerInfo": {"type": "capacityScheduler"}}) == {}
     assert stalls({"schedulerInfo": {"bridge": {"stalls": 3}}}) == 3
     assert stalls({"schedulerInfo": {"type": "capacityScheduler"}}) == 0
-    assert grants({"schedulerInfo": {"grants": {"policy": 4, "fallback": 0}}}) == {
+    assert allocations({"schedulerInfo": {"allocations": {"policy": 4, "fallback": 0}}}) == {
         "policy": 4,
         "fallback": 0,
     }
-    assert grants({"schedulerInfo": {"type": "capacityScheduler"}}) == {}
+    assert allocations({"schedulerInfo": {"type": "capacityScheduler"}}) == {}

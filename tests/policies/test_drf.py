@@ -54,8 +54,8 @@ def test_shares_follow_the_cluster_as_nodes_come_and_go():
         engine.ask(app, 20, size)
     engine.round()
     engine.add_node(2, 40960, 4)
-    granted = Counter(g.attempt for g in engine.round())
-    assert granted[1] > 0
+    allocated = Counter(g.attempt for g in engine.round())
+    assert allocated[1] > 0
     used = {
         a: [sum(g.size[i] for g in engine.containers.values() if g.attempt == a) for i in (0, 1)]
         for a in (1, 2)

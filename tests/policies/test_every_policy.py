@@ -165,7 +165,9 @@ def test_everything_is_served_in_the_end(sharing, leaf):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_no_node_means_no_plan_and_a_refusal_is_survived(name):
-    """Nothing is granted on an empty cluster; what the engine refused is granted the next time."""
+    """Nothing is allocated on an empty cluster; what the engine refused is allocated the next
+    time.
+    """
     made = Cluster(setup(queue("root", "fifo"), queue("root.a", name)))
     made.add_app(1)
     made.ask(1, 2)
@@ -200,8 +202,8 @@ def test_a_removed_application_is_forgotten_by_every_policy():
     made.add_node(1, 4096, 4)
     made.add_app(1, hints=hint(2, 500.0, (1024, 1)))
     made.ask(1, 2)
-    for granted in made.round():
-        made.complete(granted.number)
+    for allocated in made.round():
+        made.complete(allocated.number)
     made.round()
     memory = made.session.tree.instances[1].memory
     assert memory == {

@@ -136,8 +136,8 @@ def test_stages_are_added_up_once_for_each_task_that_ends(monkeypatch: pytest.Mo
         engine.add_node(node, 2048, 2)
     engine.add_app(1, hints={HINT: write_dag(longest)})
     engine.ask(1, 12)
-    granted = engine.round()
-    for each in granted[:2]:
+    allocated = engine.round()
+    for each in allocated[:2]:
         engine.complete(each.number)
         engine.round()
     for _ in range(5):

@@ -126,7 +126,7 @@ def test_what_another_queue_gives_back_is_shared_out_at_once():
 
 
 def test_the_reason_for_waiting_is_the_share():
-    """`loomcard status` shows why nothing is granted though the cluster has room."""
+    """`loomcard status` shows why nothing is allocated though the cluster has room."""
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))

@@ -21,7 +21,7 @@ def ran(
     *,
     am: bool = False,
 ) -> ContainerRow:
-    """A container that was granted as it started."""
+    """A container that was allocated as it started."""
     stage, task = ("", -1) if am else ("s", 0)
     kind = "completed" if end is not None else ""
     return ContainerRow(application, stage, task, 1, "n1", am, size, start, start, end, kind)

@@ -38,7 +38,7 @@ def record(policy: str = "a.yml", seed: int = 1, **parameters: float | str) -> R
 
 
 def test_a_run_folder_reads_back(tmp_path: Path) -> None:
-    """Rows of every run with its policy, seed and parameters, in the order of their grants."""
+    """Rows of every run with its policy, seed and parameters, in the order of their allocations."""
     write_run(tmp_path, [record(), record(seed=2, theta=0.5)], manifest({"w.yml": b"x"}))
     read = read_run(tmp_path)
     assert [(run["policy"], run["seed"]) for run in read.runs] == [("a.yml", 1), ("a.yml", 2)]

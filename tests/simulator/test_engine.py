@@ -112,14 +112,14 @@ def test_what_a_policy_reports_is_kept_and_the_journal_has_the_same(tmp_path):
 
 def test_what_does_not_fit_is_refused_with_its_reason_and_stands_again(monkeypatch):
     lies = iter([True])
-    grant = PendingPlan.grant
+    allocate = PendingPlan.allocate
 
     def lying(pending, ask, node, instance, tag):
         """Once, name another node than the one that was checked."""
         other = pending.state.nodes[2] if next(lies, False) else node
-        grant(pending, ask, other, instance, tag)
+        allocate(pending, ask, other, instance, tag)
 
-    monkeypatch.setattr(PendingPlan, "grant", lying)
+    monkeypatch.setattr(PendingPlan, "allocate", lying)
     big = app("j", stage([100], size=(4096, 4)))
     wanted = scenario(big, nodes=2)
     small = wanted.nodes[1].__class__("n2", "/r2", (1024, 1))
@@ -154,10 +154,10 @@ def test_what_is_no_answer_stops_the_run_too(policy, said):
         run(scenario(app("j", stage([1]))), policy)
 
 
-def test_a_policy_that_grants_what_does_not_fit_is_stopped_with_a_remedy(monkeypatch):
+def test_a_policy_that_allocates_what_does_not_fit_is_stopped_with_a_remedy(monkeypatch):
     monkeypatch.setattr("loomcard.simulator.engine.ROUNDS_AT_A_TIME", 10)
     with pytest.raises(PolicyFaultError, match=r"11 rounds at \d+ ms .*NODE_FULL") as error:
-        run(scenario(app("j", stage([1] * 50))), "test-grants-unasked")
+        run(scenario(app("j", stage([1] * 50))), "test-allocates-unasked")
     assert "plan.why_not" in error.value.hint
 
 
@@ -168,7 +168,7 @@ def test_a_policy_that_wakes_itself_for_nothing_is_given_up(monkeypatch):
     assert 900 < record.ended_ms < 1100
 
 
-def test_a_policy_that_never_grants_ends_the_run_unfinished():
+def test_a_policy_that_never_allocates_ends_the_run_unfinished():
     record = run(scenario(app("j", stage([10]))), "test-mean")
     assert record.applications[0].state == ""
     assert facts(record)["makespan_ms"] is None
@@ -222,7 +222,7 @@ def test_counts_that_do_not_add_up_are_noticed():
 @register("test-mean")
 @dataclass(frozen=True)
 class Mean:
-    """Grants nothing."""
+    """Allocates nothing."""
 
     def decide(self, view: ClusterView) -> Plan:
         return Plan(view)
@@ -293,22 +293,22 @@ class Nothing:
         return plan
 
 
-@register("test-grants-unasked")
+@register("test-allocates-unasked")
 @dataclass(frozen=True)
-class GrantsUnasked:
-    """Grants the first ask a hundred times, without a look at what the node has left."""
+class AllocationsUnasked:
+    """Allocations the first ask a hundred times, without a look at what the node has left."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
         for ask in [*plan.pending()][:1] * 100:
-            plan.grant(ask, view.nodes[0])
+            plan.allocate_checked(ask, view.nodes[0])
         return plan
 
 
 @register("test-needs-rounds")
 @dataclass(frozen=True)
 class NeedsRounds:
-    """Grants nothing and wakes each ms."""
+    """Allocates nothing and wakes each ms."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)

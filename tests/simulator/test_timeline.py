@@ -38,15 +38,15 @@ def test_launch_delay_and_a_managed_am_come_before_the_first_task():
     assert times(record) == [("s1", 0, 1, "n1", 560, 660, "completed")]
 
 
-def test_heartbeats_report_ends_late_and_hand_out_grants_late():
+def test_heartbeats_report_ends_late_and_hand_out_allocates_late():
     wanted = scenario(
         app("j", stage([100]), stage([10], 2, after=[0])), heartbeat_ms=1000, am_heartbeat_ms=300
     )
     phase = pick(1, "n1", 0, 1000)
     record = run(wanted)
-    # Asked for and granted at 0; heard of with the AM's next heartbeat, at 300; ends at 400. The
+    # Asked for and allocated at 0; heard of with the AM's next heartbeat, at 300; ends at 400. The
     # node reports it with its next heartbeat, the AM hears of it with its next one after that; its
-    # next ask goes out one heartbeat later, and the grant is heard of another one later.
+    # next ask goes out one heartbeat later, and the allocation is heard of another one later.
     reported = phase if phase >= 400 else phase + 1000
     asked = (reported // 300 + 2) * 300
     assert times(record)[0] == ("s1", 0, 1, "n1", 300, 400, "completed")

@@ -72,7 +72,9 @@ class Answering(BaseHTTPRequestHandler):
         documents: dict[str, Any] = {
             "apps": {"apps": {"app": self.server.applications()}},
             "nodes": {"nodes": {"node": [{"nodeHostName": "n1", "state": "RUNNING"}]}},
-            "scheduler": {"scheduler": {"schedulerInfo": {"grants": {"policy": 7, "fallback": 0}}}},
+            "scheduler": {
+                "scheduler": {"schedulerInfo": {"allocations": {"policy": 7, "fallback": 0}}}
+            },
         }
         self._answer(documents[path])
 
@@ -151,7 +153,7 @@ def test_every_input_is_there_before_the_first_run(there: Installation, manager:
     assert [row["policy"] for row in results.runs] == ["drf"] * 2 + ["fifo"] * 2
     lines = (manager.folder / "calls").read_text().splitlines()
     assert len({line.split(" jar ")[1].split()[2] for line in lines}) == 2
-    assert results.runs[0]["granted"] == {"policy": 0, "fallback": 0}
+    assert results.runs[0]["allocated"] == {"policy": 0, "fallback": 0}
 
 
 def test_a_workload_without_input_is_not_run(there: Installation, manager: Manager) -> None:

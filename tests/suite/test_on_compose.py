@@ -58,7 +58,7 @@ def accounts(out: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_a_policy_and_a_stock_scheduler_run_users_jobs(folder: Path) -> None:
-    """Every result is right, the policy granted every container, its run is foretold; afterwards
+    """Every result is right, the policy allocated every container, its run is foretold; afterwards
     the cluster is as it was, and nothing of the suite is left on it.
     """
     (folder / "mine.yml").write_text(MIX)
@@ -70,11 +70,11 @@ def test_a_policy_and_a_stock_scheduler_run_users_jobs(folder: Path) -> None:
     assert list(found) == ["drf", "stock:capacity"]
     for account in found.values():
         assert [job["result"] for job in account["jobs"]] == ["right", "right"]
-    assert found["drf"]["grants"]["fallback"] == 0
+    assert found["drf"]["allocations"]["fallback"] == 0
     # An AM, two maps and a reduce; a driver and an executor.
-    assert found["drf"]["grants"]["policy"] >= 6
+    assert found["drf"]["allocations"]["policy"] >= 6
     assert all(each["foretold_ms"] for each in found["drf"]["foretold"])
-    assert found["stock:capacity"]["grants"] == {}
+    assert found["stock:capacity"]["allocations"] == {}
     _, rest = running(compose)
     assert rest.policy()["yaml"] == before
     users = {each["name"]: each["user"] for each in rest.applications()}

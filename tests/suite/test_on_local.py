@@ -47,9 +47,9 @@ def test_every_command_of_the_page_works(folder: Path) -> None:
     for run in ran:
         account = read_json(out / run["folder"] / "manifest.json")["suite"]
         assert [job["result"] for job in account["jobs"]] == ["right"] * 3
-        assert account["grants"]["fallback"] == 0
+        assert account["allocations"]["fallback"] == 0
         # An AM, two maps and a reduce; twice a driver and at least one executor.
-        assert account["grants"]["policy"] >= 8
+        assert account["allocations"]["policy"] >= 8
         assert all(each["foretold_ms"] for each in account["foretold"])
         assert {each["state"] for each in run["applications"]} == {"SUCCEEDED"}
     assert len(runs) == 4

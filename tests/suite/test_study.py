@@ -43,7 +43,7 @@ def test_no_policy_always_comes_first(tmp_path: Path) -> None:
 
 
 def test_a_run_leaves_what_reports_read(tmp_path: Path) -> None:
-    """Every job with its times, every container, and the account of results and grants."""
+    """Every job with its times, every container, and the account of results and allocations."""
     cluster = FakeCluster(tmp_path)
     finished = run_study(study(tmp_path, ("fifo", "drf")), cluster, tmp_path / "out", ignored)
     assert finished.problems == []
@@ -54,7 +54,7 @@ def test_a_run_leaves_what_reports_read(tmp_path: Path) -> None:
     assert first["capacity"] == [[0, [1024, 4]]]
     account = read_json(tmp_path / "out" / first["folder"] / "manifest.json")["suite"]
     assert [job["result"] for job in account["jobs"]] == ["right"] * 3
-    assert account["grants"] == {"policy": 6, "fallback": 0}
+    assert account["allocations"] == {"policy": 6, "fallback": 0}
     assert len(read_study([tmp_path / "out"]).runs) == 2
     whole = read_json(tmp_path / "out" / "manifest.json")
     assert whole["mixes"]["sorts"]["submitters"] == 2
@@ -179,7 +179,7 @@ def test_a_resourcemanager_that_is_late_ends_no_run(
     assert "did not answer" in finished.problems[0]
 
 
-def test_grants_of_the_fallback_are_a_problem(tmp_path: Path) -> None:
+def test_allocates_of_the_fallback_are_a_problem(tmp_path: Path) -> None:
     """Then it was not the named policy that scheduled."""
     cluster = FakeCluster(tmp_path)
     counts = itertools.count()
@@ -191,7 +191,7 @@ def test_grants_of_the_fallback_are_a_problem(tmp_path: Path) -> None:
 
     cluster.rest.scheduler = growing
     finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
-    assert finished.problems == ["fifo on sorts, repetition 1: the fallback granted 1 containers"]
+    assert finished.problems == ["fifo on sorts, repetition 1: the fallback allocated 1 containers"]
 
 
 def test_ctrl_c_kills_what_runs_and_the_cell_runs_again(tmp_path: Path) -> None:

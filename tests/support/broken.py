@@ -35,7 +35,7 @@ class PacksOneNode:
         plan = Plan(view)
         for ask in view.asks if view.nodes else []:
             for _ in range(ask.count):
-                plan.grant(ask, view.nodes[0])
+                plan.allocate_checked(ask, view.nodes[0])
         return plan
 
 
@@ -64,15 +64,15 @@ class ChangesWhatItSees:
 
 
 @dataclass(frozen=True)
-class OverGrants:
-    """Grants each ask once more than it asks for."""
+class OverAllocations:
+    """Allocations each ask once more than it asks for."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
         for ask in plan.pending():
             for node in list(plan.nodes_fitting(ask))[:1]:
                 for _ in range(ask.count + 1):
-                    plan.grant(ask, node)
+                    plan.allocate_checked(ask, node)
         return plan
 
 
@@ -134,7 +134,7 @@ class FirstIntroduced:
 
 @dataclass(frozen=True)
 class AsksOnce:
-    """Believes that what it has granted is served, whatever the engine says."""
+    """Believes that what it has allocated is served, whatever the engine says."""
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[Any, int]:
         return {}
@@ -145,7 +145,7 @@ class AsksOnce:
             memory[change.ask.key] = change.new_count
         for ask in plan.pending(order=lambda ask: ask.application.submitted_ms):
             while memory.get(ask.key, 0) and (node := plan.place(ask)) and not plan.limited(ask):
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
                 memory[ask.key] -= 1
         return plan, memory
 
@@ -164,7 +164,7 @@ class TracksAskChanges:
             while ask.key in memory and (node := plan.place(ask)) and not plan.limited(ask):
                 if not ask.count:
                     break
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
         return plan, memory
 
 
@@ -191,7 +191,7 @@ class LeavesRoomFree:
                 node = plan.place(ask)
                 if node is None or ask.size.memory_mb >= 2048:
                     break
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
         return plan
 
 
@@ -232,7 +232,7 @@ class IgnoresLargeTasks:
                 node = plan.place(ask)
                 if node is None:
                     break
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
         return plan
 
 
@@ -247,7 +247,7 @@ class StopsAtHalf:
                 node = plan.place(ask)
                 if node is None:
                     break
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
         return plan
 
 
@@ -272,5 +272,5 @@ class ForgetsQueues:
                 node = plan.place(ask)
                 if node is None:
                     break
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
         return plan

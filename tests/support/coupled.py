@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from compiled import flat
-from loomcard.testing.cluster import Cluster, Granted
+from loomcard.testing.cluster import Allocated, Cluster
 from loomcard.wire import messages as r
 
 SLOT = (1024, 1)
@@ -29,14 +29,14 @@ def job(made: Cluster, app: int, maps: int, reduces: int, **keys: Any) -> None:
 
 
 def beat(made: Cluster, *nodes: int) -> list[tuple[int, int, int]]:
-    """A round with these heartbeats, in order: (application, priority, node) of each grant."""
+    """A round with these heartbeats, in order: (application, priority, node) of each allocation."""
     for node in nodes:
         made.send(r.NodeHeartbeat(made.now, node))
     return facts(made.round())
 
 
-def facts(granted: list[Granted]) -> list[tuple[int, int, int]]:
-    return [(each.attempt, each.ask[1], each.node) for each in granted]
+def facts(allocated: list[Allocated]) -> list[tuple[int, int, int]]:
+    return [(each.attempt, each.ask[1], each.node) for each in allocated]
 
 
 def finish(made: Cluster, app: int, count: int = 1, priority: int = MAP, node: int = 0) -> None:
@@ -62,9 +62,9 @@ def exhausted(made: Cluster, *apps: int) -> None:
         finish(made, app)
 
 
-def reduces(granted: Iterable[tuple[int, int, int]]) -> list[int]:
-    """The applications of the reduces that were granted."""
-    return [app for app, priority, _ in granted if priority == REDUCE]
+def reduces(allocated: Iterable[tuple[int, int, int]]) -> list[int]:
+    """The applications of the reduces that were allocated."""
+    return [app for app, priority, _ in allocated if priority == REDUCE]
 
 
 def rounds_till(

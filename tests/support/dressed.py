@@ -7,7 +7,7 @@ from loomcard.api.report import values_of
 from loomcard.policies.dress.jobs import Memory
 from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
-from loomcard.testing.cluster import Cluster, Granted
+from loomcard.testing.cluster import Allocated, Cluster
 from loomcard.wire import messages as r
 
 HUNDRED = [(20 * 1024, 20)] * 5
@@ -42,15 +42,15 @@ def come(cluster: Cluster, **counts: int) -> None:
         cluster.ask(int(name[1:]), count)
 
 
-def begin(cluster: Cluster, granted: list[Granted]) -> None:
+def begin(cluster: Cluster, allocated: list[Allocated]) -> None:
     """The nodes report them RUNNING."""
-    for each in granted:
+    for each in allocated:
         cluster.send(r.ContainerStarted(cluster.now, each.number))
 
 
-def of(granted: list[Granted], app: int) -> list[Granted]:
+def of(allocated: list[Allocated], app: int) -> list[Allocated]:
     """Those of one application."""
-    return [each for each in granted if each.app == app]
+    return [each for each in allocated if each.app == app]
 
 
 def shown(cluster: Cluster, queue: str = "root.default") -> dict[str, Any]:

@@ -59,8 +59,8 @@ class FakeRest:
         self.gone.add(yarn)
 
     def scheduler(self) -> dict[str, Any]:
-        granted = {"policy": 2 * len(self.names), "fallback": self.fallback}
-        return {"schedulerInfo": {"grants": granted, "refusals": {}}}
+        allocated = {"policy": 2 * len(self.names), "fallback": self.fallback}
+        return {"schedulerInfo": {"allocations": allocated, "refusals": {}}}
 
     def nodes(self) -> list[dict[str, Any]]:
         return [

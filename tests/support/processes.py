@@ -59,8 +59,8 @@ def of_nodes(container_times: Path) -> set[ContainerKey]:
 def of_mirror(journal_dir: Path) -> set[ContainerKey]:
     """The live containers of the policy process's mirror, rebuilt from its newest segment.
 
-    Those granted by its last plan, whose outcome it does not know yet, have no number and are left
-    out. Raises JournalError.
+    Those allocated by its last plan, whose outcome it does not know yet, have no number and are
+    left out. Raises JournalError.
     """
     segment = read_segment(segments(journal_dir)[-1])
     session = Session.restored(segment.header)

@@ -40,7 +40,7 @@ class DelayScheduling:
 @register("test-broken")
 @dataclass(frozen=True)
 class Broken:
-    """Grants what it can, then raises, in the rounds in which an application named ``when`` is
+    """Allocates what it can, then raises, in the rounds in which an application named ``when`` is
     there.
     """
 
@@ -237,7 +237,7 @@ class Unsaved:
 @register("test-heartbeats")
 @dataclass(frozen=True)
 class OnHeartbeats:
-    """Grants one container at each heartbeat, on the node that sent it."""
+    """Allocates one container at each heartbeat, on the node that sent it."""
 
     needs = frozenset({"heartbeats"})
 

@@ -47,7 +47,7 @@ class NewestFirst:
 
 @dataclass(frozen=True)
 class Silent:
-    """Answer, and grant nothing."""
+    """Answer, and allocation nothing."""
 
     def decide(self, view: ClusterView) -> Plan:
         return Plan(view)

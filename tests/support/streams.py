@@ -30,16 +30,16 @@ def small(made: Cluster, number: int) -> None:
 
 
 def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> list:
-    """The oldest small task ends and the next one comes, round after round; what was granted."""
-    granted, number = [], 1000 + made.now
+    """The oldest small task ends and the next one comes, round after round; what was allocated."""
+    allocated, number = [], 1000 + made.now
     for _ in range(rounds):
         oldest = next((n for n, c in sorted(made.containers.items()) if not c.is_am), None)
         if oldest is not None:
             made.complete(oldest)
         small(made, number := number + 1)
-        granted += made.round(step_ms)
+        allocated += made.round(step_ms)
         for g in made.containers.values():
             made.send(r.ContainerStarted(made.now, g.number)) if g.number == max(
                 made.containers
             ) else None
-    return granted
+    return allocated

@@ -15,7 +15,7 @@ def test_a_test_of_a_policy_takes_a_few_lines():
     cluster.add_app(2, "root.b")
     cluster.ask(1, 4)
     cluster.ask(2, 4)
-    assert sorted(granted.app for granted in cluster.round()) == [1, 1, 1, 2]
+    assert sorted(allocated.app for allocated in cluster.round()) == [1, 1, 1, 2]
     assert cluster.reasons == {(1, 20, 0): "NODE_FULL", (2, 20, 0): "NODE_FULL"}
     cluster.complete(1)
     assert len(cluster.round()) == 1
@@ -50,7 +50,7 @@ def test_a_policy_that_raises_fails_the_test_unless_that_is_tolerated():
 
 
 def test_a_snapshot_in_mid_run_changes_nothing():
-    """What is granted after it is what would have been: memory and rows were rebuilt."""
+    """What is allocated after it is what would have been: memory and rows were rebuilt."""
     found = []
     for snapshot in (False, True):
         cluster = Cluster("fifo", nodes=[(4096, 4), (4096, 4)])

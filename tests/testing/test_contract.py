@@ -32,7 +32,7 @@ def test_every_policy_keeps_the_contract(name, seeds):
     [
         (broken.PacksOneNode, Clause.OVER_ALLOCATES),
         (broken.OverAllocates, Clause.OVER_ALLOCATES),
-        (broken.OverGrants, Clause.ASK),
+        (broken.OverAllocations, Clause.ASK),
         (broken.ChangesWhatItSees, Clause.READ_ONLY),
         (broken.ExpectsOneAsk, Clause.RAISES),
         (broken.DividesByCapacity, Clause.EMPTY),

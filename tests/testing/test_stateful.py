@@ -29,7 +29,7 @@ def test_every_policy_survives_the_machine(name):
 
 
 def test_the_machine_finds_a_policy_that_packs_one_node():
-    """More than a node holds is granted within a few steps."""
+    """More than a node holds is allocated within a few steps."""
     with pytest.raises(AssertionError, match=r"holds|is over-allocated"):
         check_survives(broken.PacksOneNode, 500, Phase.generate)
 

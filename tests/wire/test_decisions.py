@@ -2,7 +2,7 @@
 
 import pytest
 
-from loomcard.wire.decisions import granted, read_decisions, write_decisions
+from loomcard.wire.decisions import allocated, read_decisions, write_decisions
 from loomcard.wire.messages import Allocate, Outcomes, Preempt, Reserve, Unreserve
 
 PLAN = [
@@ -24,10 +24,10 @@ def test_each_container_is_found_whose_decision_was_not_refused() -> None:
     refusals = [(0, 1, "NODE_FULL"), (0, 2, "STALE"), (1, 1, "STALE"), (2, 1, "RESERVED")]
     outcomes = Outcomes(0, 1, 30, [7, 8, 9], refusals)
     first, last = DECISIONS[0], DECISIONS[4]
-    assert list(granted(DECISIONS, outcomes)) == [(first, 30, 7), (last, 31, 8), (last, 32, 9)]
+    assert list(allocated(DECISIONS, outcomes)) == [(first, 30, 7), (last, 31, 8), (last, 32, 9)]
 
 
 @pytest.mark.parametrize(("numbers", "says"), [([1] * 5, "is missing"), ([1] * 7, "more outcomes")])
 def test_outcomes_of_another_plan_are_an_error(numbers: list[int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        list(granted(DECISIONS, Outcomes(0, 1, 30, numbers, [])))
+        list(allocated(DECISIONS, Outcomes(0, 1, 30, numbers, [])))

@@ -239,7 +239,7 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
         r.AttemptAdded(100, 5, 7, 1, unmanaged=True),
         r.AskChanged(200, 5, 4, 0, False, (512, 1), 5, {"h1": 2, "h2": 2}, {}, True, ""),
     ]
-    grant = r.PlanReply(1, [r.Allocate(5, 4, 0, 3, 5, 0)])
+    allocation = r.PlanReply(1, [r.Allocate(5, 4, 0, 3, 5, 0)])
     later = [
         r.Outcomes(300, 1, 10, [2, 3, 4, 5], [(0, 1, "NODE_FULL")]),
         *[r.ContainerStarted(400, number) for number in (10, 11, 12)],
@@ -258,7 +258,7 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
              r.ContainerAdded(60, 10, 5, 1, 3, (256, 1), 6, 0, False, "allocated", "fallback"),
              r.ContainerStarted(60, 10), r.ContainerCompleted(90, 10, "completed", 0)]  # fmt: skip
     for epoch, batches in (
-        (1000, [(opening, grant), (later, r.PlanReply(2))]),
+        (1000, [(opening, allocation), (later, r.PlanReply(2))]),
         (6000, [(after, r.PlanReply(1))]),
     ):
         hello = r.Hello(1, epoch, "", "", ["memory_mb", "vcores"], [], {})

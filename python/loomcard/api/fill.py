@@ -174,13 +174,13 @@ def fill(
     plan: Plan, *, order: Order, index: str = "fill", live: bool = False, turn_containers: int = 1,
     reserve_after_ms: int = RESERVE_AFTER_MS, goes_on: bool = False, **renamed: int,
 ) -> Plan:  # fmt: skip
-    """Grant containers to the scope's members, in order, until nothing fits.
+    """Allocate containers to the scope's members, in order, until nothing fits.
 
     ``order``: a member's sort key; ties go by submission, then number. It may look at the member
     and at the cluster's capacity; if it looks at more, ``live=True`` re-keys every member at each
     call. ``index``: the name under which the members are kept in this order from call to call; a
     policy that fills by several orders names an index for each. ``turn_containers``: how many
-    containers a child queue's policy may grant in one turn; one that demands alone may take all.
+    containers a child queue's policy may allocate in one turn; one that demands alone may take all.
     ``reserve_after_ms``: for how long the first in line of a leaf queue is passed over, because it
     fits nowhere, before room is reserved for it; 0: none is. ``goes_on``: the policy does nothing
     else in ``decide``, so that later turns of the round need not call it (``plan.go_on``).
@@ -338,7 +338,7 @@ def serve_application(
             continue
         node = plan.place(ask)
         if node is not None:
-            plan.grant(ask, node)
+            plan.allocate_checked(ask, node)
             return True
         plan.wait(ask, _why_nowhere(plan, ask, shape, full))
     return False

@@ -52,9 +52,9 @@ class Level(MemberIndex):
 
     ask_again: ClassVar[bool] = False
     """In a leaf queue: whether those to whom ``forbids`` gave a reason are asked about again after
-    each container that is granted there. Set it where ``forbids`` looks at what others of the queue
-    hold: without it who had to wait for them waits for the next call. It costs a look at each of
-    those a container.
+    each container that is allocated there. Set it where ``forbids`` looks at what others of the
+    queue hold: without it who had to wait for them waits for the next call. It costs a look at each
+    of those a container.
     """
 
     def __init__(self, queue: Queue, order: Order) -> None:
@@ -116,7 +116,7 @@ def fill_tree(
     plan: Plan, level_of: Callable[[Queue], Level], reserve_after_ms: int = RESERVE_AFTER_MS,
     **renamed: int,
 ) -> Plan:  # fmt: skip
-    """Grant containers until nothing fits, down the tree of queues that the policy governs.
+    """Allocate containers until nothing fits, down the tree of queues that the policy governs.
 
     ``level_of``: makes the level of a queue, once for each queue of the scope that no other policy
     governs. ``reserve_after_ms``: as of ``fill``.
@@ -157,7 +157,7 @@ def _governed(scope: Queue) -> list[Queue]:
 def _serve_one(
     plan: Plan, levels: Levels, level: Level, full: ExhaustedShapes, *, alone: bool
 ) -> bool:
-    """One container for the first below ``level`` that can have it; whether one was granted."""
+    """One container for the first below ``level`` that can have it; whether one was allocated."""
     alone = alone and len(level.entries) == 1
     while not plan.spent and not full.everything():
         member: Any = level.top(full)

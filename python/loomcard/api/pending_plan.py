@@ -31,7 +31,7 @@ keeps an ask waiting.
 """
 
 
-class Grant:
+class PendingAllocation:
     """One Allocate in the making: containers of one ask on one node, for one instance."""
 
     __slots__ = ("ask", "containers", "instance", "node", "tag")
@@ -68,7 +68,7 @@ class PendingReservation:
         self.instance = instance
 
 
-Step = Grant | PendingPreemption | PendingReservation
+Step = PendingAllocation | PendingPreemption | PendingReservation
 
 
 class PendingPlan:
@@ -92,15 +92,15 @@ class PendingPlan:
         self._reservations = state.reservations.rows()  # before the round
         self._passed: dict[int, set[Shape]] = {}
 
-    def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
-        """Allocate one container; a run of equal grants becomes one decision."""
-        container = self.state.grant(ask, node, self.now_ms)
+    def allocate(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
+        """Allocate one container; a run of equal allocations becomes one decision."""
+        container = self.state.allocate(ask, node, self.now_ms)
         container.instance = instance
         container.tag = tag
         if self.steps:
             last = self.steps[-1]
             if (
-                type(last) is Grant
+                type(last) is PendingAllocation
                 and last.ask is ask
                 and last.node is node
                 and last.instance == instance
@@ -108,7 +108,7 @@ class PendingPlan:
             ):
                 last.containers.append(container)
                 return
-        step = Grant(ask, node, instance, tag)
+        step = PendingAllocation(ask, node, instance, tag)
         step.containers.append(container)
         self.steps.append(step)
 
@@ -128,8 +128,8 @@ class PendingPlan:
         self.steps.append(PendingReservation(ask, None, None, instance))
 
     def passed_over(self, after_ms: int) -> set[Shape]:
-        """The shapes that nobody was granted for so long, while other containers were granted; for
-        ``AT_ONCE_MS`` whether others were or not.
+        """The shapes that nobody was allocated for so long, while other containers were allocated;
+        for ``AT_ONCE_MS`` whether others were or not.
         """
         found = self._passed.get(after_ms)
         if found is None:
@@ -231,7 +231,7 @@ class PendingPlan:
 
 def as_decision(step: Step) -> Decision:
     """A step as it crosses the wire."""
-    if type(step) is Grant:
+    if type(step) is PendingAllocation:
         attempt, priority, request_id = step.ask.key
         return Allocate(
             attempt, priority, request_id, step.node.number, len(step.containers), step.instance
@@ -245,7 +245,7 @@ def as_decision(step: Step) -> Decision:
 
 
 def _take_back(state: ClusterState, step: Step) -> None:
-    if type(step) is Grant:
+    if type(step) is PendingAllocation:
         for container in reversed(step.containers):
             state.undo(container)
     elif type(step) is PendingPreemption:

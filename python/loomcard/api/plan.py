@@ -44,8 +44,8 @@ class Plan:
     # Decisions
 
     def allocate(self, ask: Ask, node: Node, count: int = 1, tag: Any = None) -> None:
-        """Grant ``count`` containers of ``ask`` on ``node``; ``tag`` (plain data) stays with each
-        and with a refusal.
+        """Allocate ``count`` containers of ``ask`` on ``node``; ``tag`` (plain data) stays with
+        each and with a refusal.
 
         Raises PlanError, with the reason, where node, ask, queue tree or turn forbid one of them;
         those before it stand.
@@ -58,13 +58,13 @@ class Plan:
                 raise PlanError(f"{ask!r} on {node.id}: {reason}")
             if self._allowance is not None and not self._allowance.has_room(ask.size):
                 raise PlanError(f"{ask!r} on {node.id}: beyond what this turn may take")
-            self.grant(ask, node, tag)
+            self.allocate_checked(ask, node, tag)
 
-    def grant(self, ask: Ask, node: Node, tag: Any = None) -> None:
+    def allocate_checked(self, ask: Ask, node: Node, tag: Any = None) -> None:
         """As ``allocate`` of one, for a caller that has just asked ``place``, ``limited`` and
         ``allows`` itself.
         """
-        self._pending.grant(ask, node, self._instance, tag)
+        self._pending.allocate(ask, node, self._instance, tag)
         if self._allowance is not None:
             self._allowance.take(ask.size)
 
@@ -80,7 +80,7 @@ class Plan:
         self._pending.preempt(container, grace_ms, word(reason, "preempt, reason"), self._instance)
 
     def reserve(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
-        """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
+        """Keep room on ``node`` for one container of ``ask``, until it fits there and is allocated,
         until ``until_ms`` or until it is given up. An ask has reservations on at most
         ``reservation_nodes`` nodes (a key of its queue, 1 by default): when it has as many, the
         oldest is released.
@@ -101,6 +101,11 @@ class Plan:
         if not ask.reservations:
             raise PlanError(f"{ask!r} has no reservation")
         self._pending.unreserve(ask, self._instance)
+
+    def grant(self, ask: Ask, node: Node, tag: Any = None) -> None:
+        """Deprecated since 0.1: ``allocate_checked``."""
+        warn_renamed("plan.grant", "plan.allocate_checked")
+        self.allocate_checked(ask, node, tag)
 
     def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
         """Deprecated since 0.1: ``reserve``."""

@@ -1,6 +1,6 @@
 """Reservations for asks that are passed over: who is first in line and fits nowhere gets room kept.
 
-An ask is passed over while containers of other shapes are granted and none of its own. After a
+An ask is passed over while containers of other shapes are allocated and none of its own. After a
 while the first in line of its queue wants a reservation; of all that want one, the round gives it
 to the ask that has waited longest, on the node that is likely to have enough soonest.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RESERVE_AFTER_MS = 1_000
 """How long an ask is passed over before room is reserved for it, unless a policy's option says
-else. 0: none is reserved. 1: at once, as soon as it fits nowhere, whether others are granted
+else. 0: none is reserved. 1: at once, as soon as it fits nowhere, whether others are allocated
 anything or not.
 """
 
@@ -70,13 +70,13 @@ def serve_reservations(
     *,
     review: bool = True,
 ) -> bool:
-    """Grant what fits into the room reserved for it, before anybody else is served; whether
+    """Allocate what fits into the room reserved for it, before anybody else is served; whether
     anything was. A reservation whose ask a limit, or a rule of the policy's, now keeps from it is
     given up. ``review``: the round chooses the node of an old one again; else that is left to the
     policy.
     """
     view, state = plan.view, plan.view._state
-    granted = False
+    allocated = False
     for reservation in sorted(state.reservations, key=lambda reservation: age_of(reservation.ask)):
         ask, app = reservation.ask, reservation.ask.application
         if plan.spent or not governs(app.queue):
@@ -91,14 +91,14 @@ def serve_reservations(
         elif not plan.allows(ask):
             continue
         elif plan.why_not(ask, reservation.node) is None and rules.takes(reservation.node):
-            plan.grant(ask, reservation.node)
-            granted = True
+            plan.allocate_checked(ask, reservation.node)
+            allocated = True
         else:
             plan.wait(ask, where_reserved(ask))
             old = view.now_ms - reservation.placed_ms >= REVIEW_MS
             if (review and old) or len(ask.reservations) < app.queue.reservation_nodes:
                 view._pending.wants[ask] = plan._instance
-    return granted
+    return allocated
 
 
 def want_room(
@@ -164,7 +164,7 @@ def want_first(
 def _first(
     plan: Plan, app: Application, passed: Container[Shape], rules: ReservationRules
 ) -> tuple[bool, Ask | None]:
-    """Whether anything that the application asks for may be granted if there is room, and of what
+    """Whether anything that the application asks for may be allocated if there is room, and of what
     has the same priority as the first such ask, the first that was passed over and fits nowhere:
     who asks for small containers and large ones alike is passed over by itself.
     """

@@ -150,7 +150,7 @@ class Allowance:
         return self.over or self.count < 1
 
     def take(self, size: Resource) -> None:
-        """One container of ``size`` was granted under this turn."""
+        """One container of ``size`` was allocated under this turn."""
         turn: Allowance | None = self
         while turn is not None:
             turn.count -= 1
@@ -300,7 +300,7 @@ class ClusterView:
         return self._pending.exhausted
 
     def passed_over(self, after_ms: int) -> Collection[Shape]:
-        """The shapes of which no container was granted for ``after_ms``, while containers of
+        """The shapes of which no container was allocated for ``after_ms``, while containers of
         others were; with ``AT_ONCE_MS`` whether others were or not.
         """
         return self._pending.passed_over(after_ms)

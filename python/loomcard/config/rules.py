@@ -20,7 +20,7 @@ ACCESS: Final = "LC110"
 LIMITS: Final = "LC120"
 POLICY: Final = "LC130"
 RENAMED: Final = "LC104"
-GRANTS_NOTHING: Final = "LC140"
+ALLOCATES_NOTHING: Final = "LC140"
 GUARANTEE_ABOVE_CLUSTER: Final = "LC201"
 MAXIMUM_BELOW_CONTAINER: Final = "LC202"
 GUARANTEE_BELOW_CONTAINER: Final = "LC203"
@@ -39,7 +39,7 @@ RULES: Final = {
     POLICY: Rule(
         "error", "a policy cannot be found or loaded, may not stand there, or refuses its options"
     ),
-    GRANTS_NOTHING: Rule(
+    ALLOCATES_NOTHING: Rule(
         "warning", "a queue gets no container on a small cluster that has room for what is asked"
     ),
     GUARANTEE_ABOVE_CLUSTER: Rule("error", "a guarantee in amounts is above what the cluster has"),

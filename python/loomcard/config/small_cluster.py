@@ -1,5 +1,5 @@
 """A small cluster on which a configuration is played before it governs a real one: a policy that
-answers and grants nothing passes every other check.
+answers and allocates nothing passes every other check.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.api.pending_plan import Grant
+from loomcard.api.pending_plan import PendingAllocation
 from loomcard.api.registry import built_in
 from loomcard.config import rules
 from loomcard.config.fit import place_of
@@ -47,8 +47,8 @@ def left_waiting(
     except ChildEndedError as ended:
         return _warnings(text, setup, {0: _ended(ended)})
     said = (
-        f"its policy grants nothing: {COUNT} containers of {SIZE} MB are asked for on {NODES} empty"
-        f" nodes of {AMOUNT} MB, wait for {SECONDS} s, and no rule is stated for it"
+        f"its policy allocates nothing: {COUNT} containers of {SIZE} MB are asked for on {NODES}"
+        f" empty nodes of {AMOUNT} MB, wait for {SECONDS} s, and no rule is stated for it"
     )
     return _warnings(text, setup, dict.fromkeys(waiting, said))
 
@@ -65,9 +65,9 @@ def _warnings(text: str, setup: Mapping[str, Any], said: Mapping[int, str]) -> l
         document.report(
             place_of(queue["path"]),
             f"{queue['path']}: {what}",
-            "see that decide grants what fits, or state the rule with plan.wait(..., until_ms)",
-            rule=rules.GRANTS_NOTHING,
-            severity=rules.RULES[rules.GRANTS_NOTHING].severity,
+            "see that decide allocates what fits, or state the rule with plan.wait(..., until_ms)",
+            rule=rules.ALLOCATES_NOTHING,
+            severity=rules.RULES[rules.ALLOCATES_NOTHING].severity,
         )
     return sorted(document.findings)
 
@@ -91,7 +91,9 @@ def _play(setup: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]:
         mirror.absorb([*records, *(r.TimerFired(now_ms, instance) for instance in due)])
         records = []
         steps = tree.run().steps
-        served |= {step.ask.application.queue for step in steps if isinstance(step, Grant)}
+        served |= {
+            step.ask.application.queue for step in steps if isinstance(step, PendingAllocation)
+        }
     state = mirror.state
     asks = {app.queue: app.asks[0] for app in state.applications.values() if app.asks}
     return [

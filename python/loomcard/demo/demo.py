@@ -34,14 +34,14 @@ class DemoResult:
     seconds: float
 
     @property
-    def granted_by_fallback(self) -> int:
-        """Containers that no policy granted, under Loomcard."""
-        return sum(each.get("fallback", 0) for each in self._grants)
+    def allocated_by_fallback(self) -> int:
+        """Containers that no policy allocated, under Loomcard."""
+        return sum(each.get("fallback", 0) for each in self._allocations)
 
     @property
-    def granted_by_policy(self) -> int:
-        """Containers that a policy granted."""
-        return sum(each.get("policy", 0) for each in self._grants)
+    def allocated_by_policy(self) -> int:
+        """Containers that a policy allocated."""
+        return sum(each.get("policy", 0) for each in self._allocations)
 
     @property
     def replays_identical(self) -> bool:
@@ -62,21 +62,21 @@ class DemoResult:
     @property
     def good(self) -> bool:
         """Whether everything succeeded, by the policies alone, and replays to the same plans."""
-        return self.replays_identical and not self.failed and self.granted_by_fallback == 0
+        return self.replays_identical and not self.failed and self.allocated_by_fallback == 0
 
     @property
     def verdict(self) -> str:
-        """Who granted, and whether the journals replay, in one line."""
+        """Who allocated, and whether the journals replay, in one line."""
         plans = "identical plans" if self.replays_identical else "OTHER PLANS"
         journals = 1 + sum(each.differences is not None for each in self.played)
         return (
-            f"granted by the policies {self.granted_by_policy}, by the fallback"
-            f" {self.granted_by_fallback}; {journals} journals replayed: {plans}"
+            f"allocated by the policies {self.allocated_by_policy}, by the fallback"
+            f" {self.allocated_by_fallback}; {journals} journals replayed: {plans}"
         )
 
     @property
-    def _grants(self) -> list[dict[str, int]]:
-        return [self.real.grants, *(each.record.grants for each in self.played)]
+    def _allocations(self) -> list[dict[str, int]]:
+        return [self.real.allocations, *(each.record.allocations for each in self.played)]
 
     def document(self) -> Document:
         """The one JSON object of `loomcard demo --json`."""
@@ -87,8 +87,8 @@ class DemoResult:
                 gain.policy: {"gained": gain.gained, "sentence": gain.sentence, "rest": gain.rest}
                 for gain in self.gains
             },
-            "granted_by_policy": self.granted_by_policy,
-            "granted_by_fallback": self.granted_by_fallback,
+            "allocated_by_policy": self.allocated_by_policy,
+            "allocated_by_fallback": self.allocated_by_fallback,
             "replays_identical": self.replays_identical,
             "failed": self.failed,
             "picture": str(self.picture),

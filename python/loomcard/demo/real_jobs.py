@@ -26,14 +26,14 @@ _LOOK_S = 0.1
 class RealJobs:
     """The jobs, every container that ran for them, and when (ms since 1970) the policy was swapped.
 
-    ``grants``: containers by who granted them; ``differences``: plans that the journal's replay
-    made otherwise.
+    ``allocations``: containers by who allocated them; ``differences``: plans that the journal's
+    replay made otherwise.
     """
 
     jobs: tuple[JobTimes, ...]
     runs: tuple[ContainerRun, ...]
     swapped_ms: int
-    grants: dict[str, int]
+    allocations: dict[str, int]
     differences: int
 
     @property
@@ -78,11 +78,11 @@ def run(folder: Path, progress: Callable[[str], None]) -> RealJobs:
                 progress(f"{submission.program.name} is done")
             runs = read_runs(cluster.container_times)
             jobs = tuple(_times(cluster, submission, runs) for submission in submissions)
-        grants = dict(cluster.rest.scheduler()["schedulerInfo"]["grants"])
+        allocations = dict(cluster.rest.scheduler()["schedulerInfo"]["allocations"])
         journal = cluster.journal_dir
     differences = len(replay(journal))
     progress("the journal of the real jobs is replayed")
-    return RealJobs(jobs, tuple(runs), swapped_ms, grants, differences)
+    return RealJobs(jobs, tuple(runs), swapped_ms, allocations, differences)
 
 
 def _times(cluster: LocalCluster, submission: Submission, runs: list[ContainerRun]) -> JobTimes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loomcard.api.pending_plan import Grant, PendingPreemption, PendingReservation, Step
+from loomcard.api.pending_plan import PendingAllocation, PendingPreemption, PendingReservation, Step
 from loomcard.model.objects import Ask, AskKey, Container
 from loomcard.model.reasons import Reason
 from loomcard.model.state import ClusterState
@@ -22,21 +22,21 @@ Refusal = tuple[int, int, Reason]
 class Commit:
     """Carries decisions out on ``state``, one after the other, as of ``now_ms``.
 
-    ``granted`` is called with each container before the next one is judged, ``preempted`` with each
-    that is to be taken back. ``checked``: limits are checked, too; without it only that what a
+    ``allocated`` is called with each container before the next one is judged, ``preempted`` with
+    each that is to be taken back. ``checked``: limits are checked, too; without it only that what a
     decision names is there.
     """
 
     def __init__(
         self, state: ClusterState, now_ms: int,
-        granted: Callable[[Container], None] = lambda _: None,
+        allocated: Callable[[Container], None] = lambda _: None,
         preempted: Callable[[PendingPreemption], None] = lambda _: None, *, checked: bool = True,
     ) -> None:  # fmt: skip
         self.steps: list[Step] = []  # one for each decision of which something was done
         self.refusals: list[Refusal] = []
         self._state = state
         self._now_ms = now_ms
-        self._granted = granted
+        self._allocated = allocated
         self._preempted = preempted
         self._checked = checked
 
@@ -66,16 +66,16 @@ class Commit:
             return 0, ask
         if not self._checked and not 0 < decision.count <= ask.count:
             raise ValueError(f"{decision.count} containers of an ask of {ask.count}")
-        step = Grant(ask, node, decision.instance, tag)
+        step = PendingAllocation(ask, node, decision.instance, tag)
         self.steps.append(step)
         for done in range(decision.count):
             reason = state.why_not(ask, node) if self._checked else None
             if reason is not None:
                 return done, reason
-            container = state.grant(ask, node, self._now_ms)
+            container = state.allocate(ask, node, self._now_ms)
             container.instance, container.tag = decision.instance, tag
             step.containers.append(container)
-            self._granted(container)
+            self._allocated(container)
         return decision.count, None
 
     def _ask(self, decision: Allocate | Reserve | Unreserve) -> Ask | Reason:

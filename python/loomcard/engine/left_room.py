@@ -20,7 +20,7 @@ class LeftRoom:
         self._fitting: Shape | None = None  # what was found to fit somewhere
 
     def forget(self) -> None:
-        """Another stage begins, or what was granted was taken back."""
+        """Another stage begins, or what was allocated was taken back."""
         self._none = False
 
     def is_none(self, exhausted: Container[Shape]) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loomcard.api.pending_plan import Grant, PendingPreemption, PendingReservation, Step
+from loomcard.api.pending_plan import PendingAllocation, PendingPreemption, PendingReservation, Step
 from loomcard.model import events as ev
 from loomcard.model.objects import Application, AskKey, Attempt, Container, Node
 from loomcard.model.queue import Queue
@@ -144,7 +144,7 @@ class Mirror:
         # Only now: an ask vanishes with its last confirmed container, and would not stand again.
         number, names = record.first_container, iter(record.numbers)
         for step in self.in_flight:
-            if type(step) is Grant:
+            if type(step) is PendingAllocation:
                 for container in step.containers:
                     yarn_number = next(names, None)
                     if yarn_number is None:
@@ -170,7 +170,7 @@ class Mirror:
             leaf = c.application.queue
             self._add_event(ev.Refused, record, leaf, c.tag, Reason(reason), None, c.node, c.size)
             return
-        assert type(step) is Grant
+        assert type(step) is PendingAllocation
         for _ in range(count):
             container = step.containers.pop()
             ask = self.state.undo(container)
@@ -289,8 +289,8 @@ class Mirror:
         container = Container(attempt, state.nodes[record.node], Resource(record.size), key)
         container.number, container.yarn_number = record.container, record.number
         container.is_am, container.origin = record.is_am, record.origin
-        granted_ms = record.allocated_ms
-        container.allocated_ms = record.at_ms if granted_ms is None else granted_ms
+        allocated_ms = record.allocated_ms
+        container.allocated_ms = record.at_ms if allocated_ms is None else allocated_ms
         container.started_ms, container.preempting_since = (
             record.started_ms,
             record.preempting_since,

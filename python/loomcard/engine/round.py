@@ -41,7 +41,8 @@ Fault = tuple[int, str, str]
 """An instance's number, what it raised, and the traceback."""
 
 CUT_AGAIN_MS = 1_000
-"""So long after a round that ran out of time a second time, and granted nothing, it is tried again.
+"""So long after a round that ran out of time a second time, and allocated nothing, it is tried
+again.
 """
 
 REPORT_EVERY_MS = 1_000

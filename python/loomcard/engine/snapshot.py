@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from loomcard.api.pending_plan import Grant, PendingPreemption, Step, as_decision
+from loomcard.api.pending_plan import PendingAllocation, PendingPreemption, Step, as_decision
 from loomcard.engine.carry_out import repeat
 from loomcard.engine.mirror import Mirror
 from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container
@@ -57,11 +57,11 @@ class _Before:
     """What asks and containers were before the plan in flight."""
 
     def __init__(self, steps: list[Step]) -> None:
-        self._granted: dict[Ask, list[Container]] = {}
+        self._allocated: dict[Ask, list[Container]] = {}
         self._taken: set[Container] = set()
         for step in steps:
-            if isinstance(step, Grant):
-                self._granted.setdefault(step.ask, []).extend(step.containers)
+            if isinstance(step, PendingAllocation):
+                self._allocated.setdefault(step.ask, []).extend(step.containers)
             elif isinstance(step, PendingPreemption):
                 self._taken.add(step.container)
 
@@ -72,7 +72,7 @@ class _Before:
     def asked(self, ask: Ask) -> tuple[int, dict[str, int], dict[str, int]]:
         """Its count, and its rows of hosts and racks."""
         count, hosts, racks = ask.count, dict(ask.hosts), dict(ask.racks)
-        for container in self._granted.get(ask, ()):
+        for container in self._allocated.get(ask, ()):
             node = container.node
             count += 1
             if container.host_row:

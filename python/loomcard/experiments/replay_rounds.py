@@ -25,20 +25,20 @@ from loomcard.model import events as ev
 from loomcard.wire import messages as r
 from loomcard.wire.journal import JournalError, Round, Segment, read_segments, reading
 
-Grants = Counter[tuple[str, str]]
+Allocations = Counter[tuple[str, str]]
 """How many containers of which application on which node."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShadowRound:
-    """One round: what the journal's plan granted and preempted, and what the other configuration
+    """One round: what the journal's plan allocated and preempted, and what the other configuration
     would have.
     """
 
     round: int
     at_ms: int
-    recorded: Grants
-    other: Grants
+    recorded: Allocations
+    other: Allocations
     recorded_preempted: int
     other_preempted: int
 
@@ -74,9 +74,9 @@ def shadow(
             yield from other.rounds(segment)
 
 
-def _by_application(grants: Grants) -> Counter[str]:
+def _by_application(allocations: Allocations) -> Counter[str]:
     found: Counter[str] = Counter()
-    for (application, _), count in grants.items():
+    for (application, _), count in allocations.items():
         found[application] += count
     return found
 
@@ -144,10 +144,10 @@ class _OtherConfiguration:
             self._tree.forget()
         self._ring(self._tree)
         pending = self._tree.run(self._most)
-        other, other_preempted = self._granted(pending.decisions())
+        other, other_preempted = self._allocated(pending.decisions())
         pending.undo()
         with reading(each.plan_place, "the plan names what is not there"):
-            recorded, recorded_preempted = self._granted(plan.decisions)
+            recorded, recorded_preempted = self._allocated(plan.decisions)
             steps = repeat(mirror.state, plan.decisions, mirror.now_ms)
             mirror.carried_out(batch.round, steps)
         return ShadowRound(
@@ -162,14 +162,14 @@ class _OtherConfiguration:
             (ev.TimerFired, mirror.now_ms, mirror.sequence, None, ()),
         )
 
-    def _granted(self, decisions: list[r.Decision]) -> tuple[Grants, int]:
-        state, grants = self._mirror.state, Grants()
+    def _allocated(self, decisions: list[r.Decision]) -> tuple[Allocations, int]:
+        state, allocations = self._mirror.state, Allocations()
         for decision in decisions:
             if isinstance(decision, r.Allocate):
                 application = state.attempts[decision.attempt].application
                 node = state.nodes[decision.node]
-                grants[application.name or application.id, node.host] += decision.count
-        return grants, sum(isinstance(decision, r.Preempt) for decision in decisions)
+                allocations[application.name or application.id, node.host] += decision.count
+        return allocations, sum(isinstance(decision, r.Preempt) for decision in decisions)
 
     def _moved(self, record: r.AnyRecord) -> r.AnyRecord:
         """The record under the other configuration, whose queues have other numbers."""

@@ -18,7 +18,7 @@ import yaml
 from loomcard.api.registry import PolicyNotFoundError, find
 from loomcard.engine.session import replay
 from loomcard.experiments.inputs import InputError
-from loomcard.experiments.replay_rounds import Grants, ShadowRound, shadow
+from loomcard.experiments.replay_rounds import Allocations, ShadowRound, shadow
 from loomcard.results.record import RunRecord
 from loomcard.simulator import MismatchError, simulate
 from loomcard.validation.findings import FindingsError, nearest
@@ -184,9 +184,11 @@ def missing_policies(setup: Mapping[str, Any]) -> list[str]:
     return missing
 
 
-def grants_text(grants: Grants) -> str:
-    """Grants in words: ``2 x j1 on n3``."""
-    return ", ".join(f"{count} x {app} on {node}" for (app, node), count in sorted(grants.items()))
+def allocations_text(allocations: Allocations) -> str:
+    """Allocations in words: ``2 x j1 on n3``."""
+    return ", ".join(
+        f"{count} x {app} on {node}" for (app, node), count in sorted(allocations.items())
+    )
 
 
 def as_document(rounds: Rounds) -> dict[str, Any]:
@@ -198,8 +200,8 @@ def as_document(rounds: Rounds) -> dict[str, Any]:
         {
             "round": one.round,
             "at_ms": one.at_ms,
-            "recorded": grants_text(one.recorded),
-            "other": grants_text(one.other),
+            "recorded": allocations_text(one.recorded),
+            "other": allocations_text(one.other),
         }
         for one in rounds.first
     ]

@@ -111,7 +111,7 @@ class AskChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContainerAdded(Event):
-    """A container that no plan of this process placed: recovered, or granted by the fallback."""
+    """A container that no plan of this process placed: recovered, or allocated by the fallback."""
 
     container: Container
     origin: str

@@ -347,7 +347,7 @@ def _rank(ask: Ask) -> tuple[bool, AskKey]:
 
 
 class Container:
-    """A granted, placed unit on a node. ``number`` is 0 until the engine has confirmed it."""
+    """An allocated, placed unit on a node. ``number`` is 0 until the engine has confirmed it."""
 
     __slots__ = (
         "allocated_ms", "ask_key", "attempt", "host_row", "instance", "is_am", "node", "number",
@@ -362,7 +362,7 @@ class Container:
         self.size = size
         """What it takes."""
         self.ask_key = ask_key
-        """The key of the ask that it was granted for."""
+        """The key of the ask that it was allocated for."""
         self.number = 0
         """Its number on the wire; 0 until the engine has confirmed it."""
         self.yarn_number = 0
@@ -370,13 +370,13 @@ class Container:
         self.is_am = False
         """It is its application's AM."""
         self.allocated_ms = 0
-        """When it was granted."""
+        """When it was allocated."""
         self.started_ms: int | None = None
         """When its node reported it running; None before."""
         self.preempting_since: int | None = None
         """Since when it is being taken back; None: it is not."""
         self.origin = "policy"
-        """``policy``, or who else placed it: recovered, or granted by the fallback."""
+        """``policy``, or who else placed it: recovered, or allocated by the fallback."""
         self.instance = 0
         """The number of the queue whose policy placed it."""
         self.tag: Any = None

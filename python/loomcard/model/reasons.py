@@ -13,7 +13,7 @@ class Reason(StrEnum):
     NODE_FULL = "NODE_FULL"
     """No node, or not this one, has room."""
     ASK_GONE = "ASK_GONE"
-    """The ask is granted in full, or taken back."""
+    """The ask is allocated in full, or taken back."""
     ATTEMPT_GONE = "ATTEMPT_GONE"
     """The attempt has ended."""
     QUEUE_MAX = "QUEUE_MAX"

@@ -1,7 +1,7 @@
 """Reservations: room kept on a node for an ask that fits nowhere yet.
 
 What is free on the node, and what becomes free there, is withheld from every other ask, up to the
-size of the ask that it is kept for. A reservation ends when a container of its ask is granted
+size of the ask that it is kept for. A reservation ends when a container of its ask is allocated
 there, when its time is over, and with its ask, attempt or node.
 """
 

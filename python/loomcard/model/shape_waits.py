@@ -11,7 +11,7 @@ class ShapeWaits:
 
     def __init__(self) -> None:
         self.now_ms = 0  # of the batch; when asks came is counted from it
-        self.served_ms = -1  # when anything was granted last
+        self.served_ms = -1  # when anything was allocated last
         self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
         self.masters_ran = [0, 0]  # the same of AMs that ended
         self.of: dict[Shape, ShapeWait] = {}

@@ -244,7 +244,7 @@ class ClusterState:
 
     # Containers
 
-    def grant(self, ask: Ask, node: Node, now_ms: int) -> Container:
+    def allocate(self, ask: Ask, node: Node, now_ms: int) -> Container:
         """Place one container of an ask on a node and take it off the ask; the caller has checked
         that it may.
         """
@@ -260,7 +260,7 @@ class ClusterState:
         return container
 
     def undo(self, container: Container) -> Ask | None:
-        """Take an unconfirmed grant back; the ask stands again, unless it is gone."""
+        """Take an unconfirmed allocation back; the ask stands again, unless it is gone."""
         self.release(container)
         ask = container.attempt.asks.get(container.ask_key)
         if ask is not None:
@@ -273,7 +273,7 @@ class ClusterState:
         return ask
 
     def confirm(self, container: Container, number: int, yarn_number: int) -> None:
-        """The engine carried the grant out and named it."""
+        """The engine carried the allocation out and named it."""
         container.number = number
         container.yarn_number = yarn_number
         self.containers[number] = container

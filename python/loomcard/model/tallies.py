@@ -72,7 +72,7 @@ def take_row(rows: dict[str, int], name: str) -> bool:
 
 
 def take_locality(ask: Ask, node: Node, container: Container) -> None:
-    """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the
+    """As YARN counts: a node-local allocation also serves its rack's row, a rack-local one only the
     rack's.
     """
     if ask.racks:

@@ -10,10 +10,10 @@ from typing import Any
 from loomcard.experiments.inputs import InputError
 from loomcard.experiments.replay_runs import (
     Rounds,
+    allocations_text,
     as_recorded,
     as_scenario,
     compare_rounds,
-    grants_text,
     moved,
     recorded_setup,
     renamings,
@@ -33,7 +33,7 @@ class Replayed:
 
     ``policy``: its name, "" where the recorded policy ran again. ``rounds``: how many there are,
     ``same``: in how many of them it decided alike. ``recorded`` and ``other``: the containers that
-    were granted, and that it would have granted (None where the recorded policy ran again).
+    were allocated, and that it would have allocated (None where the recorded policy ran again).
     ``simulation``: what ran, simulated to its end, as recorded (where the recorded policies can be
     found) and under the policy; None where it was not asked for.
     """
@@ -48,7 +48,7 @@ class Replayed:
 
     def table(self, *, library: Library | None = None) -> Any:
         """The first rounds that differ, as a DataFrame: of another policy the round, its time in
-        seconds and what was granted in both; of the recorded one the place of the round. As
+        seconds and what was allocated in both; of the recorded one the place of the round. As
         ``SimulationResult.table`` otherwise.
         """
         return frame(self.differ, library)
@@ -57,7 +57,7 @@ class Replayed:
         who = self.policy or "the recorded policy"
         said = f"{who} decided {self.same} of {self.rounds} rounds alike"
         if self.recorded is not None:
-            said += f"; {self.recorded} containers were granted, it would have {self.other}"
+            said += f"; {self.recorded} containers were allocated, it would have {self.other}"
         simulated = "" if self.simulation is None else self.simulation._repr_html_()
         return html_table(self.differ, said) + simulated
 
@@ -110,8 +110,8 @@ def _rows(rounds: Rounds, name: str) -> list[Row]:
         {
             "round": one.round,
             "at_s": one.at_ms / 1000,
-            "granted": grants_text(one.recorded),
-            name: grants_text(one.other),
+            "allocated": allocations_text(one.recorded),
+            name: allocations_text(one.other),
         }
         for one in rounds.first
     ]

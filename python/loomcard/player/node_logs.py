@@ -23,8 +23,8 @@ def runs_in(
     """Every container that ran, by time of start, from RUNNING to the end of its process.
 
     `lines` as `docker compose logs nodemanager` prints them, in UTC; `hosts`: a node's name by what
-    stands before each of its lines. `tasks`: the containers that application masters were granted;
-    others are AMs'. Sizes do not stand there, and are 0.
+    stands before each of its lines. `tasks`: the containers that application masters were
+    allocated; others are AMs'. Sizes do not stand there, and are 0.
     """
     started: dict[str, tuple[int, str]] = {}
     ended: dict[str, int] = {}

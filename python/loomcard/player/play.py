@@ -24,14 +24,14 @@ from loomcard.config.source import resolve
 from loomcard.player import launch_rate
 from loomcard.player.container_ids import ContainerKey
 from loomcard.player.faults import Faults
-from loomcard.player.journal_grants import granted_ms
+from loomcard.player.journal_allocations import allocated_ms
 from loomcard.player.journal_reports import reported_states
 from loomcard.player.play_compose import play_on_compose
 from loomcard.player.process import Player
 from loomcard.player.run_record import (
+    allocations,
     application_records,
     container_rows,
-    grants,
     refusals,
     stalls,
     zero_ms,
@@ -173,10 +173,10 @@ def _watched(
         resource_types=list(scenario.resource_types),
         capacity=faults.steps,
         applications=application_records(scenario, player.events),
-        containers=container_rows(scenario, player.events, runs, _granted(cluster)),
+        containers=container_rows(scenario, player.events, runs, _allocated(cluster)),
         refusals=refusals(about),
         stalls=stalls(about),
-        grants=grants(about),
+        allocations=allocations(about),
         states=_reported_states(cluster, zero_ms(player.events), ended_ms),
         ended_ms=ended_ms,
         finished=finished,
@@ -196,10 +196,10 @@ def _scheduler(cluster: LocalCluster) -> Mapping[str, Any]:
     return {}
 
 
-def _granted(cluster: LocalCluster) -> Mapping[ContainerKey, int]:
+def _allocated(cluster: LocalCluster) -> Mapping[ContainerKey, int]:
     if cluster.settings.is_loomcard:
         with contextlib.suppress(JournalError):
-            return granted_ms(cluster.journal_dir)
+            return allocated_ms(cluster.journal_dir)
     return {}
 
 

@@ -23,7 +23,7 @@ from loomcard.cluster.rm_client import Document, ResourceManagerClient, RestErro
 from loomcard.config.source import Source, resolve
 from loomcard.player.container_ids import ContainerKey
 from loomcard.player.fit_to_cluster import Fit, fit
-from loomcard.player.journal_grants import granted_ms
+from loomcard.player.journal_allocations import allocated_ms
 from loomcard.player.journal_reports import reported_states
 from loomcard.player.node_logs import runs_in
 from loomcard.player.process import WARM_UP, Player, PlayError
@@ -166,8 +166,8 @@ def _containers(
     named = {real: name for name, real in fitted.real_names.items()}
     names = {service: named.get(host, host) for service, host in hosts.items()}
     runs = settled(lambda: _runs(cluster, names, player, began), _NODES_S)
-    granted = granted_since(cluster, player.folder / "cluster" / "journal", began)
-    return container_rows(fitted.scenario, player.events, runs, granted)
+    allocated = allocated_since(cluster, player.folder / "cluster" / "journal", began)
+    return container_rows(fitted.scenario, player.events, runs, allocated)
 
 
 def running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerClient]:
@@ -272,11 +272,11 @@ def _runs(
     since = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     log = cluster.compose(["logs", "--no-color", "--since", since, "nodemanager"], capture=True)
     played = {event["yarn"] for event in player.events if event["event"] == "submitted"}
-    tasks = {event["container"] for event in player.events if event["event"] == "granted"}
+    tasks = {event["container"] for event in player.events if event["event"] == "allocated"}
     return [run for run in runs_in(log.splitlines(), names, tasks) if run.application in played]
 
 
-def granted_since(
+def allocated_since(
     cluster: ComposeCluster, folder: Path, began: float
 ) -> Mapping[ContainerKey, int]:
     """By the journal's segments that were written since; {} where there is none."""
@@ -289,8 +289,8 @@ def granted_since(
             for path in cluster.compose([*inside, *find], capture=True).split():
                 text = cluster.compose([*inside, "cat", path], capture=True)
                 (folder / Path(path).name).write_text(text + "\n", "utf-8")
-        return granted_ms(folder)
+        return allocated_ms(folder)
     return {}
 
 
-__all__ = ["ContainerPlayer", "granted_since", "play_on_compose", "resource_manager", "running"]
+__all__ = ["ContainerPlayer", "allocated_since", "play_on_compose", "resource_manager", "running"]

@@ -1,7 +1,7 @@
 """The player: the Java program that is the application master of every application of a scenario.
 
 It reports in player.jsonl, one JSON object a line: when its zero was, what was
-submitted, granted and ended, when applications demanded. Times there are ms since 1970.
+submitted, allocated and ended, when applications demanded. Times there are ms since 1970.
 """
 
 from __future__ import annotations

@@ -53,11 +53,11 @@ def container_rows(
     scenario: Scenario,
     events: Sequence[Event],
     runs: Sequence[ContainerRun],
-    granted: Mapping[ContainerKey, int],
+    allocated: Mapping[ContainerKey, int],
 ) -> list[ContainerRow]:
-    """Every container that was granted, by time. `runs` are the NodeManagers' times, `granted` the
-    ResourceManager's where it reports them (ms since 1970); otherwise a container counts as granted
-    when its AM heard of it, and an AM's own when it began to run.
+    """Every container that was allocated, by time. `runs` are the NodeManagers' times, `allocated`
+    the ResourceManager's where it reports them (ms since 1970); otherwise a container counts as
+    allocated when its AM heard of it, and an AM's own when it began to run.
     """
     zero = zero_ms(events) or 0
     applications = {app.id: app for app in scenario.applications}
@@ -66,7 +66,7 @@ def container_rows(
     ends = {event["container"]: event["kind"] for event in events if event["event"] == "ended"}
     rows = []
     for event in events:
-        if event["event"] != "granted":
+        if event["event"] != "allocated":
             continue
         name = event["container"]
         started, ended = _times(seen.get(name), zero)
@@ -74,14 +74,15 @@ def container_rows(
         rows.append(
             ContainerRow(
                 app.id, event["stage"], event["task"], event["attempt"], event["node"], False,
-                _size(app, event["stage"]), granted.get(container_key(name), event["at_ms"]) - zero,
-                started, ended, ends.get(name, "" if ended is None else "killed"),
+                _size(app, event["stage"]),
+                allocated.get(container_key(name), event["at_ms"]) - zero, started, ended,
+                ends.get(name, "" if ended is None else "killed"),
             )
         )  # fmt: skip
     masters = [run for run in runs if run.is_am and run.application in names]
     last = {run.application: run for run in masters}
     for run in masters:
-        row = _master(applications[names[run.application]], run, granted, zero)
+        row = _master(applications[names[run.application]], run, allocated, zero)
         # Only an attempt that was lost has another one after it.
         rows.append(row if run is last[run.application] else row._replace(kind="lost"))
     return sorted(rows, key=lambda row: (row.allocated_ms or 0, row.application, row[1:4]))
@@ -94,16 +95,14 @@ def _times(run: ContainerRun | None, zero: int) -> tuple[int | None, int | None]
 
 
 def _master(
-    app: ScenarioApplication, run: ContainerRun, granted: Mapping[ContainerKey, int], zero: int
+    app: ScenarioApplication, run: ContainerRun, allocated: Mapping[ContainerKey, int], zero: int
 ) -> ContainerRow:
     key = container_key(run.container)
     started, ended = _times(run, zero)
-    allocated = granted.get(key, run.started_ms) - zero
+    at_ms = allocated.get(key, run.started_ms) - zero
     kind = "" if ended is None else "completed"
     size = app.am or ()
-    return ContainerRow(
-        app.id, "", -1, key[1], run.node, True, size, allocated, started, ended, kind
-    )
+    return ContainerRow(app.id, "", -1, key[1], run.node, True, size, at_ms, started, ended, kind)
 
 
 def _size(app: ScenarioApplication, stage: str) -> tuple[int, ...]:
@@ -131,6 +130,6 @@ def stalls(scheduler: Mapping[str, Any]) -> int:
     return int(scheduler.get("schedulerInfo", {}).get("bridge", {}).get("stalls", 0))
 
 
-def grants(scheduler: Mapping[str, Any]) -> dict[str, int]:
-    """How many containers the policy and the fallback granted, likewise; {} for stock ones."""
-    return dict(scheduler.get("schedulerInfo", {}).get("grants", {}))
+def allocations(scheduler: Mapping[str, Any]) -> dict[str, int]:
+    """How many containers the policy and the fallback allocated, likewise; {} for stock ones."""
+    return dict(scheduler.get("schedulerInfo", {}).get("allocations", {}))

@@ -17,7 +17,9 @@ class DominantResourceFairness:
     reserve_after_ms: int = RESERVE_AFTER_MS
 
     def decide(self, view: ClusterView) -> Plan:
-        """The paper's Algorithm 1: pick the smallest dominant share s_i, grant one task, repeat."""
+        """The paper's Algorithm 1: pick the smallest dominant share s_i, allocate one task,
+        repeat.
+        """
         plan = Plan(view)
         return fill(
             plan, order=plan.dominant_share, reserve_after_ms=self.reserve_after_ms, goes_on=True

@@ -194,7 +194,7 @@ def _serve(plan: Plan, app: Application, free: FreeSlots, full: ExhaustedShapes)
         if reason is None:
             node = free.place(plan, ask)
             if node is not None:
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
                 free.update()
                 return True
             if not ask.attempt.blacklist and ask.suits_all:

@@ -38,7 +38,7 @@ def resource_columns(types: list[str]) -> list[str]:
 
 
 def container_frame(record: RunRecord) -> pl.DataFrame:
-    """The record's containers in a total order, that of their grants.
+    """The record's containers in a total order, that of their allocations.
 
     Columns: those of ``ContainerRow`` with ``size`` spread over one column a resource type.
     """

@@ -22,7 +22,7 @@ class ContainerRow(NamedTuple):
     node: str
     is_am: bool
     size: tuple[int, ...]
-    allocated_ms: int | None  # granted by the scheduler
+    allocated_ms: int | None  # allocated by the scheduler
     started_ms: int | None  # RUNNING on its node
     finished_ms: int | None
     kind: str  # completed, failed, killed, released, expired, lost, preempted, or "" while it runs
@@ -65,8 +65,8 @@ class RunRecord:
     ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
     ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not known.
     ``states``: what policies reported of theirs, over time. ``stalls``: how often a queue stalled,
-    since its policy left an ask waiting that could have been served. ``grants``: how many
-    containers were granted by the ``policy`` and by the ``fallback``; {} where nobody says so.
+    since its policy left an ask waiting that could have been served. ``allocations``: how many
+    containers were allocated by the ``policy`` and by the ``fallback``; {} where nobody says so.
     """
 
     policy: str
@@ -80,7 +80,7 @@ class RunRecord:
     queues: dict[str, QueueShare] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
     stalls: int = 0
-    grants: dict[str, int] = field(default_factory=dict)
+    allocations: dict[str, int] = field(default_factory=dict)
     parameters: dict[str, float | int | str | bool] = field(default_factory=dict)
     ideals_ms: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, int] = field(default_factory=dict)

@@ -62,7 +62,7 @@ class AltruisticMaster(Master):
 
     def received(self, running: Running) -> None:
         """The ResourceManager counts one less by itself."""
-        self._granted_of(running.container.ask_key)
+        self._allocated_of(running.container.ask_key)
         super().received(running)
         self._listen()
 
@@ -74,10 +74,10 @@ class AltruisticMaster(Master):
 
     def ask_again(self, key: AskKey) -> None:
         """A container was lost before it had a task, which waits on."""
-        self._granted_of(key)
+        self._allocated_of(key)
         self._listen()
 
-    def _granted_of(self, key: AskKey) -> None:
+    def _allocated_of(self, key: AskKey) -> None:
         row = (key.priority, key.allocation_request_id)
         self._believed[row] = self._believed.get(row, 0) - 1
 

@@ -62,7 +62,7 @@ class Master:
         self._attempt: Attempt | None = None
         self._phase_ms = 0
         self._beating = False  # its next heartbeat is scheduled
-        self._granted: list[Container] = []
+        self._allocated: list[Container] = []
         self._over: list[tuple[Running, str]] = []
         self._asks: dict[tuple[int, int], tuple[Resource, int, StageRun | None]] = {}
         self._releases: list[Running] = []
@@ -134,8 +134,8 @@ class Master:
 
     # What the ResourceManager sends, to be received with the next heartbeat
 
-    def granted(self, container: Container) -> None:
-        """A container was granted; the AM's own is launched by the ResourceManager itself."""
+    def allocated(self, container: Container) -> None:
+        """A container was allocated; the AM's own is launched by the ResourceManager itself."""
         if container.is_am:
             running = Running(container, self.context.machines.of(container))
             self.context.machines.launch(running, None)
@@ -145,7 +145,7 @@ class Master:
             self.context.machines.busy_till(at)
             self.context.clock.at(at, self._register, container.attempt)
             return
-        self._granted.append(container)
+        self._allocated.append(container)
         self._listen()
 
     def lost(self, container: Container, kind: str, exit_status: int) -> None:
@@ -160,8 +160,8 @@ class Master:
             if running is not None:
                 self.dropped(running)
         elif running is None:
-            if container in self._granted:  # lost before the AM heard of it
-                self._granted.remove(container)
+            if container in self._allocated:  # lost before the AM heard of it
+                self._allocated.remove(container)
                 self.ask_again(container.ask_key)
         else:
             self._over.append((running, "failed" if exit_status > 0 else kind))
@@ -179,7 +179,7 @@ class Master:
         self.context.rm.remove_attempt(old, "FAILED")
         for running, _ in self._over:  # what nobody heard of has not happened
             self.dropped(running)
-        self._granted, self._over, self._asks, self._releases = [], [], {}, []
+        self._allocated, self._over, self._asks, self._releases = [], [], {}, []
         self._try(ordinal + 1)
 
     # Its heartbeat
@@ -205,12 +205,12 @@ class Master:
             return
         self._beating = at_once = self.context.am_heartbeat_ms == 0
         over, self._over = self._over, []
-        granted, self._granted = self._granted, []
+        allocated, self._allocated = self._allocated, []
         for running, kind in over:
             self.completed(running, kind)
             if self.ended:
                 return
-        for container in granted:
+        for container in allocated:
             if container.number in self.context.rm.state.containers:
                 self.received(Running(container, self.context.machines.of(container)))
         self.on_heartbeat()

@@ -80,7 +80,7 @@ class Simulation:
         for master in self.masters:
             self.clock.at(master.spec.submit_ms, self._submit, master)
             self.machines.busy_till(master.spec.submit_ms)
-        self.rm.on_granted = self._granted
+        self.rm.on_allocated = self._allocated
         self.rm.on_ended = self._ended
         self.rm.on_headroom = lambda number: self._of[number].headroom_changed()
         self._stopped = False
@@ -149,7 +149,7 @@ class Simulation:
                 raise PolicyFaultError(
                     f"{rounds} rounds at {self.clock.now} ms without an end; "
                     f"refused so far: {self.rm.refusals}",
-                    "see that the policy grants only where plan.why_not is None, as fill does",
+                    "see that the policy allocates only where plan.why_not is None, as fill does",
                 )
 
     def _round(self) -> None:
@@ -162,8 +162,8 @@ class Simulation:
         if number is not None:
             self._of[number] = master
 
-    def _granted(self, container: Container) -> None:
-        self._of[container.attempt.application.number].granted(container)
+    def _allocated(self, container: Container) -> None:
+        self._of[container.attempt.application.number].allocated(container)
 
     def _ended(self, container: Container, kind: str, exit_status: int) -> None:
         if kind == "completed":

@@ -71,7 +71,7 @@ class Machines:
         return self.by_name[name].spec.rack
 
     def of(self, container: Container) -> NodeManager:
-        """The machine that a container was granted on."""
+        """The machine that a container was allocated on."""
         return self.by_name[container.node.host]
 
     def launch(self, running: Running, length_ms: int | None) -> None:

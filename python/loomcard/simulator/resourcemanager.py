@@ -29,7 +29,7 @@ from loomcard.wire import messages as r
 EPOCH = 1_700_000_000_000
 """The cluster timestamp in the names of simulated applications and containers."""
 
-Granted = Callable[[Container], None]
+Allocated = Callable[[Container], None]
 Ended = Callable[[Container, str, int], None]
 
 
@@ -53,9 +53,9 @@ class RejectedError(Exception):
 class ResourceManager:
     """The cluster's state, the batch that is being gathered, and the policies behind it.
 
-    ``on_granted(container)`` and ``on_ended(container, kind, exit_status)`` hear of every container
-    that begins and ends in its state, ``on_headroom(application)`` of each other headroom,
-    ``on_setup(configuration)`` of each that is applied.
+    ``on_allocated(container)`` and ``on_ended(container, kind, exit_status)`` hear of every
+    container that begins and ends in its state, ``on_headroom(application)`` of each other
+    headroom, ``on_setup(configuration)`` of each that is applied.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ResourceManager:
         self.shrunk = False  # a node was lost, once
         self.refusals: dict[str, int] = {}
         self.states = States()
-        self.on_granted: Granted = lambda _: None
+        self.on_allocated: Allocated = lambda _: None
         self.on_ended: Ended = lambda *_: None
         self.on_headroom: Callable[[int], None] = lambda _: None
         self.on_setup: Callable[[Mapping[str, Any]], None] = lambda _: None
@@ -292,18 +292,18 @@ class ResourceManager:
         first = self._next["container"]
         numbers: list[int] = []
 
-        def granted(container: Container) -> None:
+        def allocated(container: Container) -> None:
             attempt = container.attempt.number
             yarn_number = self._yarn_numbers.get(attempt, 0) + 1
             self._yarn_numbers[attempt] = yarn_number
             self.state.confirm(container, self._number("container"), yarn_number)
             numbers.append(yarn_number)
-            self.on_granted(container)
+            self.on_allocated(container)
 
         def preempted(step: PendingPreemption) -> None:
             self.clock.at(self.clock.now + step.grace_ms, self._kill, step.container)
 
-        commit = Commit(self.state, self.clock.now, granted, preempted)
+        commit = Commit(self.state, self.clock.now, allocated, preempted)
         commit.run(plan.decisions)
         refusals = [(index, count, str(reason)) for index, count, reason in commit.refusals]
         for _, count, reason in refusals:

@@ -95,7 +95,7 @@ class Watch:
     def __init__(self, largest: Mapping[str, Resource]) -> None:
         self.seen = Observations()
         self._largest = largest
-        self._granted: list[Container] = []
+        self._allocated: list[Container] = []
         self._waiting: dict[Application, int] = {}  # those that hold no task and want one: since
         self._idle: tuple[int, str] | None = None
         self._overtaken: dict[Application, int] = {}  # since when, of those that wait
@@ -106,13 +106,13 @@ class Watch:
     def follow(self, simulation: Simulation) -> None:
         """Hear of the simulation's containers; ``look`` is then called after each decision."""
         self._rm, self._state = simulation.rm, simulation.rm.state
-        before = simulation.rm.on_granted
+        before = simulation.rm.on_allocated
 
-        def granted(container: Container) -> None:
-            self._granted.append(container)
+        def allocated(container: Container) -> None:
+            self._allocated.append(container)
             before(container)
 
-        simulation.rm.on_granted = granted
+        simulation.rm.on_allocated = allocated
 
     def look(self) -> None:
         """Note what stands now."""
@@ -128,7 +128,7 @@ class Watch:
         self.seen.samples.append(Sample(now, state.capacity, used, usages))
         self._note_waiting(now)
         self._note_idle(now)
-        self._granted.clear()
+        self._allocated.clear()
         if len(self.seen.samples) % CHECK_EVERY == 0:
             check_agreement(self._rm)
 
@@ -180,7 +180,7 @@ class Watch:
             if any(not c.is_am for c in app.containers):
                 continue
             self._waiting[app] = before.pop(app, now)
-            passed = next((c for c in self._granted if self._overtakes(c, app, ask)), None)
+            passed = next((c for c in self._allocated if self._overtakes(c, app, ask)), None)
             if passed is not None:
                 about = f"{app.name} waits while {passed.application.name} is served"
                 first = self._overtaken.setdefault(app, now)

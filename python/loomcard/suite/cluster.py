@@ -31,10 +31,10 @@ class Client(Protocol):
 
 @dataclass(frozen=True)
 class Journal:
-    """What Loomcard's journal holds of a run: its folder, and when each container was granted."""
+    """What Loomcard's journal holds of a run: its folder, and when each container was allocated."""
 
     folder: Path
-    granted_ms: Mapping[ContainerKey, int]
+    allocated_ms: Mapping[ContainerKey, int]
 
 
 class SuiteCluster(Protocol):

@@ -30,7 +30,7 @@ from loomcard.cluster.stock_queues import capacity_options, stock_queues
 from loomcard.experiments.grid import Cell
 from loomcard.player.container_ids import container_key
 from loomcard.player.node_logs import runs_in
-from loomcard.player.play_compose import granted_since, resource_manager, running
+from loomcard.player.play_compose import allocated_since, resource_manager, running
 from loomcard.suite.cluster import Client, Journal
 from loomcard.suite.commands import SMALL_JVM, Submitted, Where, mapreduce, on_yarn, spark
 from loomcard.suite.environment import PROGRAMS
@@ -253,7 +253,7 @@ class DockerSuite:
         """Copied from the ResourceManager's container."""
         if self._scheduler != "loomcard":
             return None
-        return Journal(folder, granted_since(self.compose, folder, since_ms / 1000 - 1))
+        return Journal(folder, allocated_since(self.compose, folder, since_ms / 1000 - 1))
 
     @property
     def _container(self) -> str:

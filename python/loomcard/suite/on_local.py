@@ -16,7 +16,7 @@ from loomcard.cluster.container_times import ContainerRun, read_runs
 from loomcard.cluster.embedded import LocalCluster, LocalSettings
 from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.experiments.grid import Cell
-from loomcard.player.journal_grants import granted_ms
+from loomcard.player.journal_allocations import allocated_ms
 from loomcard.suite.cluster import Client, Journal
 from loomcard.suite.commands import SMALL_JVM, Submitted, Where, mapreduce, on_yarn, spark
 from loomcard.suite.environment import PROGRAMS, SparkEnvironment
@@ -189,4 +189,4 @@ class LocalSuite:
         """The cluster's own."""
         if not self.cluster.settings.is_loomcard:
             return None
-        return Journal(self.cluster.journal_dir, granted_ms(self.cluster.journal_dir))
+        return Journal(self.cluster.journal_dir, allocated_ms(self.cluster.journal_dir))

@@ -28,9 +28,9 @@ def amounts(rest: ResourceManagerClient) -> tuple[int, int]:
     return memory, sum(int(each[name]) for each in nodes for name in vcores)
 
 
-def grants(scheduler: Document) -> dict[str, int]:
-    """Containers that the policy and the fallback have granted so far; {} under a stock one."""
-    return dict(scheduler["schedulerInfo"].get("grants", {}))
+def allocations(scheduler: Document) -> dict[str, int]:
+    """Containers that the policy and the fallback have allocated so far; {} under a stock one."""
+    return dict(scheduler["schedulerInfo"].get("allocations", {}))
 
 
 def record(
@@ -89,7 +89,7 @@ def _application(job: Played, runs: Sequence[ContainerRun], zero_ms: int) -> App
 
 def _row(each: ContainerRun, job: Played, zero_ms: int, journal: Journal | None) -> ContainerRow:
     key = container_key(each.container)
-    granted = journal.granted_ms.get(key) if journal else None
+    allocated = journal.allocated_ms.get(key) if journal else None
     is_spark = job.arrival.job.benchmark.framework == "spark"
     stage = "" if each.is_am else "executors" if is_spark else "tasks"
     return ContainerRow(
@@ -100,7 +100,7 @@ def _row(each: ContainerRun, job: Played, zero_ms: int, journal: Journal | None)
         node=each.node,
         is_am=each.is_am,
         size=_size(each, is_spark=is_spark),
-        allocated_ms=(granted or each.started_ms) - zero_ms,
+        allocated_ms=(allocated or each.started_ms) - zero_ms,
         started_ms=each.started_ms - zero_ms,
         finished_ms=None if each.ended_ms is None else each.ended_ms - zero_ms,
         kind="" if each.ended_ms is None else "completed",
@@ -115,14 +115,14 @@ def _size(each: ContainerRun, *, is_spark: bool) -> tuple[int, int]:
     return DRIVER_MB if is_spark else mapreduce_mb, 1
 
 
-def problems(run: Run, granted: Mapping[str, int]) -> list[str]:
-    """What is wrong with the run, a line each: results, and grants that no policy made."""
+def problems(run: Run, allocated: Mapping[str, int]) -> list[str]:
+    """What is wrong with the run, a line each: results, and allocations that no policy made."""
     found = [f"{job.arrival.id}: {job.wrong}" for job in run.jobs if job.wrong]
-    if granted.get("fallback"):
-        found.append(f"the fallback granted {granted['fallback']} containers")
+    if allocated.get("fallback"):
+        found.append(f"the fallback allocated {allocated['fallback']} containers")
     return found
 
 
-def grants_of(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
-    """What was granted between two looks."""
+def allocations_of(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
+    """What was allocated between two looks."""
     return {name: count - before.get(name, 0) for name, count in after.items()}

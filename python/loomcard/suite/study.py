@@ -33,7 +33,7 @@ from loomcard.suite.environment import REQUIREMENTS
 from loomcard.suite.foretold import NAME, beside, foretell
 from loomcard.suite.mix import Mix, arrivals
 from loomcard.suite.play import Progress, Run, warm_up
-from loomcard.suite.record import amounts, grants, grants_of, problems, record
+from loomcard.suite.record import allocations, allocations_of, amounts, problems, record
 from loomcard.wire.journal import JournalError
 
 Notify = Callable[[Cell, Progress], None]
@@ -174,7 +174,7 @@ def _played(
     load = [os.getloadavg()[0]]
     run.play()
     load.append(os.getloadavg()[0])
-    granted = grants_of(grants(before), grants(cluster.rest.scheduler()))
+    allocated = allocations_of(allocations(before), allocations(cluster.rest.scheduler()))
     if not run.interrupted:
         run.check()
     runs = cluster.container_runs(run.zero_ms)
@@ -188,8 +188,8 @@ def _played(
     account = {
         "interrupted": run.interrupted,
         "jobs": run.account(),
-        "grants": granted,
-        "problems": problems(run, granted),
+        "allocations": allocated,
+        "problems": problems(run, allocated),
         "capacity": {"memory_mb": capacity[0], "vcores": capacity[1]},
         "nodes": len(cluster.rest.nodes()),
         "load": [round(each, 1) for each in load],  # of this machine: who else was at work

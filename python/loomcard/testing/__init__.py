@@ -7,17 +7,18 @@ imports this package. docs/write/tutorial.md shows all of it at work.
 
 from typing import Any
 
-from loomcard.testing.cluster import BrokenPlanError, Cluster, Granted, PolicyRaisedError
+from loomcard.model.renamed import warn_renamed
+from loomcard.testing.cluster import Allocated, BrokenPlanError, Cluster, PolicyRaisedError
 from loomcard.testing.contract import Clause, ContractError, check_contract
 from loomcard.testing.random_cluster import drain
 from loomcard.testing.subprocess_replay import SubprocessReplayError
 
 __all__ = [
+    "Allocated",
     "BrokenPlanError",
     "Clause",
     "Cluster",
     "ContractError",
-    "Granted",
     "PolicyMachine",
     "PolicyRaisedError",
     "SubprocessReplayError",
@@ -31,4 +32,7 @@ def __getattr__(name: str) -> Any:
         from loomcard.testing.stateful import PolicyMachine
 
         return PolicyMachine
+    if name == "Granted":
+        warn_renamed("loomcard.testing.Granted", "loomcard.testing.Allocated")
+        return Allocated
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

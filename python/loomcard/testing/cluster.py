@@ -20,6 +20,7 @@ from loomcard.engine.session import Session
 from loomcard.engine.timers import Timers
 from loomcard.model.objects import Application, Ask, Container, Node
 from loomcard.model.reasons import Reason
+from loomcard.model.renamed import warn_renamed
 from loomcard.model.state import ClusterState
 from loomcard.simulator.invariants import InvariantError, check_state
 from loomcard.testing.policy_setups import compiled
@@ -49,7 +50,7 @@ class PolicyRaisedError(AssertionError):
 
 
 @dataclass
-class Granted:
+class Allocated:
     """A live container."""
 
     number: int
@@ -143,9 +144,15 @@ class Cluster:
         return {ask.key: ask for ask in found}
 
     @property
-    def containers(self) -> dict[int, Granted]:
+    def containers(self) -> dict[int, Allocated]:
         """Live containers, by number."""
-        return {number: _granted(c) for number, c in self.state.containers.items()}
+        return {number: _allocated(c) for number, c in self.state.containers.items()}
+
+    @property
+    def holds(self) -> list[tuple[Key, int]]:
+        """Deprecated since 0.1: ``reservations``."""
+        warn_renamed("cluster.holds", "cluster.reservations")
+        return self.reservations
 
     @property
     def reservations(self) -> list[tuple[Key, int]]:
@@ -179,8 +186,8 @@ class Cluster:
 
     def lose_node(self, number: int) -> None:
         """A node is lost with its containers."""
-        for granted in [g for g in self.containers.values() if g.node == number]:
-            self.complete(granted.number, "lost")
+        for allocated in [g for g in self.containers.values() if g.node == number]:
+            self.complete(allocated.number, "lost")
         self.send(r.NodeRemoved(self.now, number, "lost"))
 
     def add_app(
@@ -204,8 +211,8 @@ class Cluster:
 
     def end_app(self, number: int) -> None:
         """An application ends, and with it all it has and asks for."""
-        for granted in [g for g in self.containers.values() if g.attempt == number]:
-            self.complete(granted.number, "killed")
+        for allocated in [g for g in self.containers.values() if g.attempt == number]:
+            self.complete(allocated.number, "killed")
         self.send(r.AttemptRemoved(self.now, number, "FINISHED"))
         self.send(r.ApplicationRemoved(self.now, number, "FINISHED"))
 
@@ -288,8 +295,8 @@ class Cluster:
 
     # Rounds
 
-    def round(self, advance_ms: int = 10, late: bool = False) -> list[Granted]:
-        """One batch, one plan, carried out; what was granted, in order.
+    def round(self, advance_ms: int = 10, late: bool = False) -> list[Allocated]:
+        """One batch, one plan, carried out; what was allocated, in order.
 
         ``late``: the plan comes too late and is refused whole. Raises BrokenPlanError, and
         PolicyRaisedError unless the cluster is ``tolerant``.
@@ -347,7 +354,7 @@ class Cluster:
             if at_ms <= self.now:
                 self.complete(number, "preempted")
 
-    def commit(self, plan: r.PlanReply, late: bool = False) -> list[Granted]:
+    def commit(self, plan: r.PlanReply, late: bool = False) -> list[Allocated]:
         """Carry a plan out on the engine's own state; the outcomes lead the next batch. Raises
         BrokenPlanError for a decision that no plan may have.
         """
@@ -355,7 +362,7 @@ class Cluster:
         first = self.next_container
         too_full = [node for node in self.state.nodes.values() if min(node.free, default=0) < 0]
 
-        def granted(container: Container) -> None:
+        def allocated(container: Container) -> None:
             self.state.confirm(container, self.next_container, self.next_container)
             self.next_container += 1
             found.append(container)
@@ -363,7 +370,7 @@ class Cluster:
         def preempted(step: PendingPreemption) -> None:
             self._preempted_at[step.container.number] = self.now + step.grace_ms
 
-        commit = Commit(self.state, self.now, granted, preempted)
+        commit = Commit(self.state, self.now, allocated, preempted)
         refused: list[tuple[int, int, str]] = []
         for index, decision in enumerate(plan.decisions):
             reason = "LATE" if late else self.refuse(decision)
@@ -384,7 +391,7 @@ class Cluster:
         numbers = [container.number for container in found]
         self.outcomes = r.Outcomes(self.now, plan.round, first, numbers, refused)
         self.round_number, self.in_round = self.round_number + 1, False
-        return [_granted(container) for container in found]
+        return [_allocated(container) for container in found]
 
     def _recount(self, too_full: list[Node]) -> None:
         try:
@@ -399,8 +406,8 @@ class Cluster:
         return next(i.memory for i in instances if i.queue.path == path)
 
 
-def _granted(c: Container) -> Granted:
-    return Granted(
+def _allocated(c: Container) -> Allocated:
+    return Allocated(
         c.number, c.attempt.number, c.node.number, tuple(c.size), c.ask_key, c.instance or 0,
         c.is_am,
     )  # fmt: skip

@@ -33,19 +33,19 @@ STREAM_NODES, STREAM_ROUNDS = 8, 120
 class Clause(StrEnum):
     """What a policy promises.
 
-    OVER_ALLOCATES: no node, queue or user ever holds more than it may. ASK: nothing is granted that
-    is not asked for. RAISES: ``decide`` never raises. READ_ONLY: what the view shows is changed by
-    a plan's methods alone. EMPTY: without a node or an ask there is no decision. DETERMINISTIC:
-    equal batches give equal plans, in another session, from any segment of the journal on, and in
-    another process with other hashes. ORDER: applications and nodes that are introduced at one time
-    may be introduced in any order, and numbered so; where no two applications were submitted at the
-    same time and all nodes are alike, each application gets as much. REFUSAL: what was refused is
-    served later. REBUILD: so is everything after late plans and snapshots. MEMORY: memory is plain
-    data that the journal can hold. LIVENESS: every finite demand is served in finite time, timers
-    honoured; in the simulator too. WAIT: a task of a node's size that came first is served within a
-    bounded time, though small ones keep coming. STRESS: in the short stress scenarios nothing
-    raises or is refused, and every application ends. IDLE: nor is room left in them for more than 2
-    s that a waiting task could use.
+    OVER_ALLOCATES: no node, queue or user ever holds more than it may. ASK: nothing is allocated
+    that is not asked for. RAISES: ``decide`` never raises. READ_ONLY: what the view shows is
+    changed by a plan's methods alone. EMPTY: without a node or an ask there is no decision.
+    DETERMINISTIC: equal batches give equal plans, in another session, from any segment of the
+    journal on, and in another process with other hashes. ORDER: applications and nodes that are
+    introduced at one time may be introduced in any order, and numbered so; where no two
+    applications were submitted at the same time and all nodes are alike, each application gets as
+    much. REFUSAL: what was refused is served later. REBUILD: so is everything after late plans and
+    snapshots. MEMORY: memory is plain data that the journal can hold. LIVENESS: every finite demand
+    is served in finite time, timers honoured; in the simulator too. WAIT: a task of a node's size
+    that came first is served within a bounded time, though small ones keep coming. STRESS: in the
+    short stress scenarios nothing raises or is refused, and every application ends. IDLE: nor is
+    room left in them for more than 2 s that a waiting task could use.
     """
 
     OVER_ALLOCATES = "over-allocates"
@@ -283,7 +283,7 @@ def _introduce(trial: Trial, order: list[int]) -> list[Counter[int]]:
     found = []
     for _ in range(6):
         cluster.heartbeat()
-        found.append(Counter(rank_of[granted.app] for granted in cluster.round(5000)))
+        found.append(Counter(rank_of[allocated.app] for allocated in cluster.round(5000)))
         for rank in order:
             mine = [g.number for g in cluster.containers.values() if rank_of[g.app] == rank]
             for number in mine[: round(len(mine) * wanted[rank][2])]:
@@ -361,7 +361,7 @@ def _waits_boundedly(trial: Trial) -> None:
             cluster.complete(container)
             _small_app(cluster, next(apps), leaves)
         cluster.heartbeat()
-        if any(granted.app == 1 for granted in cluster.round(1000)):
+        if any(allocated.app == 1 for allocated in cluster.round(1000)):
             return
     said = cluster.reasons.get((1, 20, 0), "nothing")
     raise trial.broken(

@@ -18,14 +18,14 @@ SIZES = [(512, 1), (1024, 1), (1024, 2), (2048, 1)]
 AM_SIZE = (1024, 1)
 REASONS = ["NODE_FULL", "QUEUE_MAX", "ASK_GONE", "STALE"]
 PATIENCE = 10
-"""So many timers may fire without a grant before a running container ends."""
+"""So many timers may fire without an allocation before a running container ends."""
 TIMERS, IDLE_ROUNDS = 1_000, 200
-"""So many timers, or heartbeats of all nodes, may pass on an idle cluster without a grant."""
+"""So many timers, or heartbeats of all nodes, may pass on an idle cluster without an allocation."""
 
 
 class RandomCluster:
     """Lets things happen to a cluster. Equal seeds give equal values; what they hit depends on what
-    the policy granted before.
+    the policy allocated before.
 
     ``refusing``: the engine refuses single decisions. ``rebuilding``: plans come too late, and
     snapshots are sent.
@@ -155,8 +155,8 @@ def _may_ever(cluster: Cluster, ask: Ask, number: int) -> bool:
 
 
 def drain(cluster: Cluster, watch: Callable[[], None] = lambda: None) -> None:
-    """Let every ask be served: rounds, timers as they are due, and where neither grants anything,
-    the oldest container ends. Nothing new comes.
+    """Let every ask be served: rounds, timers as they are due, and where neither allocates
+    anything, the oldest container ends. Nothing new comes.
 
     Raises BrokenPlanError ("liveness") when an ask waits although nothing runs and no timer is
     set, or timers fire without end. A policy that never uses the whole cluster passes.
@@ -166,13 +166,13 @@ def drain(cluster: Cluster, watch: Callable[[], None] = lambda: None) -> None:
         cluster.heartbeat()
         if cluster.timers and (fired < PATIENCE or not cluster.containers):
             fired += 1
-            granted = cluster.round(max(1, min(cluster.timers.values()) - cluster.now))
+            allocated = cluster.round(max(1, min(cluster.timers.values()) - cluster.now))
         else:
-            granted = cluster.round(1000)
-            if not granted and not cluster.timers and not cluster.containers:
+            allocated = cluster.round(1000)
+            if not allocated and not cluster.timers and not cluster.containers:
                 idle += 1
         watch()
-        if granted:
+        if allocated:
             idle = fired = 0
         elif cluster.containers and (fired >= PATIENCE or not cluster.timers):
             cluster.complete(min(cluster.containers))

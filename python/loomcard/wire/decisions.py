@@ -22,7 +22,7 @@ def _write(decision: Decision, tag: Any) -> list[Any]:
         return ["preempt", *facts]
     key = [decision.attempt, decision.priority, decision.allocation_request_id]
     if isinstance(decision, Allocate):
-        return ["grant", key, decision.node, decision.count, decision.instance, encode(tag)]
+        return ["allocate", key, decision.node, decision.count, decision.instance, encode(tag)]
     if isinstance(decision, Reserve):
         return ["reserve", key, decision.node, decision.until_ms, decision.instance]
     return ["reserve", key, None, None, decision.instance]
@@ -37,7 +37,7 @@ def _read(kind: str, facts: list[Any]) -> tuple[Decision, Any]:
     if kind == "preempt":
         return Preempt(*facts), None
     key, *rest = facts
-    if kind == "grant":
+    if kind == "allocate":
         return Allocate(*key, *rest[:3]), decode(rest[3])
     node, until_ms, instance = rest
     attempt, priority, request_id = key
@@ -46,7 +46,7 @@ def _read(kind: str, facts: list[Any]) -> tuple[Decision, Any]:
     return Reserve(attempt, priority, request_id, node, until_ms, instance), None
 
 
-def granted(
+def allocated(
     decisions: Sequence[Decision], outcomes: Outcomes
 ) -> Iterator[tuple[Allocate, int, int]]:
     """The containers that came of a plan: the decision of each, its number in the epoch, and its

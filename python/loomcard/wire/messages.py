@@ -292,7 +292,7 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
 
 
 class Allocate(msgspec.Struct, array_like=True, frozen=True, tag="allocate", gc=False):
-    """Grant ``count`` containers of one ask on one node, in the name of an instance."""
+    """Allocate ``count`` containers of one ask on one node, in the name of an instance."""
 
     attempt: int
     priority: int
@@ -312,8 +312,9 @@ class Preempt(msgspec.Struct, array_like=True, frozen=True, tag="preempt", gc=Fa
 
 
 class Reserve(msgspec.Struct, array_like=True, frozen=True, tag="reserve", gc=False):
-    """Keep room on a node for one container of an ask, till ``until_ms`` (None: till it is granted
-    or given up). Where it has as many reservations as it may have, the one placed first ends.
+    """Keep room on a node for one container of an ask, till ``until_ms`` (None: till it is
+    allocated or given up). Where it has as many reservations as it may have, the one placed first
+    ends.
     """
 
     attempt: int

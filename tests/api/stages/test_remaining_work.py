@@ -97,8 +97,8 @@ def test_srtf_turns_to_whom_is_nearly_done():
     engine = two("srtf", [stage(12, 100.0, (1024, 1))], [stage(10, 100.0, (1024, 1))])
     engine.ask(2, 0)
     first = engine.round()
-    for granted in first:
-        engine.complete(granted.number)
+    for allocated in first:
+        engine.complete(allocated.number)
     engine.ask(2, 10)
     assert {g.attempt for g in engine.round(100)} == {1}
 
@@ -127,9 +127,9 @@ def test_without_a_hint_finished_siblings_give_the_estimate():
     for app, ran_ms in ((2, 90), (1, 10)):
         engine.add_app(app)
         engine.ask(app, 2)
-        for granted in engine.round():
+        for allocated in engine.round():
             engine.now += ran_ms // 2
-            engine.complete(granted.number)
+            engine.complete(allocated.number)
         engine.round()
     for app in (2, 1):
         engine.ask(app, 9)
@@ -139,12 +139,12 @@ def test_without_a_hint_finished_siblings_give_the_estimate():
 def test_what_fails_is_still_to_be_done():
     """Only tasks that ended well count: a lost and a failed one do not."""
     engine = two("srtf", WIDE, None)
-    granted = [g for g in engine.round() if g.attempt == 1]
-    assert len(granted) == 4
-    engine.complete(granted[0].number, "lost")
-    del engine.containers[granted[1].number]
-    engine.send(r.ContainerCompleted(engine.now, granted[1].number, "completed", 1))
-    engine.complete(granted[2].number)
+    allocated = [g for g in engine.round() if g.attempt == 1]
+    assert len(allocated) == 4
+    engine.complete(allocated[0].number, "lost")
+    del engine.containers[allocated[1].number]
+    engine.send(r.ContainerCompleted(engine.now, allocated[1].number, "completed", 1))
+    engine.complete(allocated[2].number)
     engine.round()
     memory = engine.session.tree.instances[1].memory
     assert {k: row[0] for rows in memory.values() for k, row in rows.items()} == {"0": 1}

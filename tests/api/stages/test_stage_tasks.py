@@ -24,7 +24,9 @@ def figures(tasks: StageTasks) -> tuple[Any, ...]:
 
 @register("test-counts")
 class Counts:
-    """First come, first served. It compares its counts with new ones before and after it grants."""
+    """First come, first served. It compares its counts with new ones before and after it
+    allocations.
+    """
 
     leaf_only = True
 
@@ -50,7 +52,7 @@ class Counts:
             for ask in app.asks:
                 while ask.count > 0 and (node := plan.place(ask)) is not None:
                     plan.allocate(ask, node)
-                    own.granted(ask)
+                    own.allocated(ask)
             own.count(finished)
             self.compare(own, finished)
         return plan, memory

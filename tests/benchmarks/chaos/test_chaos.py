@@ -57,7 +57,7 @@ def test_fail_overs_break_nothing(tmp_path: Path) -> None:
 
 
 BREAKS = {
-    "grant-twice": "granted twice",
+    "allocate-twice": "allocated twice",
     "freeze": "stall",
     "skip-usage": "usage of queues",
     "tell-wrong-size": "containers of the mirror",

@@ -13,13 +13,13 @@ HELD = ((220, ALONE), (120, SHARED), (0, APART))
 
 
 def record(**last: tuple[int, int]) -> RunRecord:
-    """A run in which each leaf's last container was granted and ended at these seconds."""
+    """A run in which each leaf's last container was allocated and ended at these seconds."""
     found = RunRecord("hdrf", "shares", 1, "local", ["memory_mb", "vcores"], [(0, (1, 1))])
     found.applications = [ApplicationRecord(name, name, 0) for name in last]
     found.containers = [
         ContainerRow(name, "s", task, 1, "s1", False, (1, 1), at, at, 1000 * ended, "completed")
-        for name, (granted, ended) in last.items()
-        for task, at in enumerate((0, 1000 * granted))
+        for name, (allocated, ended) in last.items()
+        for task, at in enumerate((0, 1000 * allocated))
     ]
     return found
 
@@ -40,7 +40,7 @@ def shares_seen(until_s: int) -> Occupancy:
 
 def test_a_phase_is_judged_by_its_last_minute():
     """It begins when the leaver has given its last container back, and ends with the next one's
-    last grant.
+    last allocation.
     """
     found = hdrf.phases(
         record(n1_1=(90, 120), n2_2=(200, 220), n1_2=(600, 600), n2_1=(500, 550)), shares_seen(300)

@@ -28,8 +28,8 @@ def test_a_container_waits_since_its_ask_last_got_one() -> None:
         {"event": "zero", "at_ms": 0, "zero_ms": 0},
         {"event": "submitted", "at_ms": 10, "application": "a", "yarn": YARN},
         {"event": "demand", "at_ms": 100, "application": "a", "on": True},
-        {"event": "granted", "at_ms": 140, "application": "a", "stage": "s", "container": "c2"},
-        {"event": "granted", "at_ms": 690, "application": "a", "stage": "s", "container": "c3"},
+        {"event": "allocated", "at_ms": 140, "application": "a", "stage": "s", "container": "c2"},
+        {"event": "allocated", "at_ms": 690, "application": "a", "stage": "s", "container": "c3"},
     ]
     runs = [ran("c1", 60, is_am=True), ran("c2", 150), ran("c3", 700)]
     assert load.waits(scenario, events, runs, 1_000) == [

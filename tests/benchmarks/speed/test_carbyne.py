@@ -16,7 +16,7 @@ def test_a_round_gives_out_what_heartbeats_freed(policy):
     found = load.rounds(40)
     assert len(load.decide_ms) == len(load.answer_ms) >= 40
     assert 0 < found["decide_ms"] <= found["answer_ms"]
-    assert found["granted"] > 0.2
+    assert found["allocated"] > 0.2
     assert load.rm.state.pending_total >= 300 * 0.9
     free, whole = load.rm.state.free, load.rm.state.capacity
     assert any(left <= 0.1 * all_ for left, all_ in zip(free, whole, strict=True))

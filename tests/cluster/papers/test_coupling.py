@@ -56,7 +56,7 @@ def test_reduces_are_held_till_maps_have_earned_them(
 ) -> None:
     """The job ends well under `submit --profile coupling`. While maps wait, k launched reduces mean
     more than k units of finished maps; no reduce is given up by its AM, none is refused, and the
-    fallback grants nothing.
+    fallback allocates nothing.
     """
     job = ["-m", str(MAPS), "-r", str(REDUCES), "-mt", "1500", "-rt", "200"]
     once = ["mapreduce.map.speculative=false", "mapreduce.reduce.speculative=false", LARGE]
@@ -91,7 +91,7 @@ def test_reduces_are_held_till_maps_have_earned_them(
     assert not [kind for kind, _ in ends if kind in ("preempted", "lost", "expired")], ends
     refused = [e.refusals for batch, _ in played for e in batch.records if type(e) is r.Outcomes]
     assert not any(refused), refused
-    assert cluster.rest.scheduler()["schedulerInfo"]["grants"]["fallback"] == 0
+    assert cluster.rest.scheduler()["schedulerInfo"]["allocations"]["fallback"] == 0
     assert replay(cluster.journal_dir) == []
 
 

@@ -65,5 +65,5 @@ def test_srtf_counts_the_stages_of_a_real_job(
     # In the memory of srtf, by the hint's index. The AM may unregister before its reduce's
     # container has ended, so that no memory need have the reduce.
     assert {"0": MAPS} in counts
-    assert cluster.rest.scheduler()["schedulerInfo"]["grants"]["fallback"] == 0
+    assert cluster.rest.scheduler()["schedulerInfo"]["allocations"]["fallback"] == 0
     assert replay(cluster.journal_dir) == []

@@ -206,10 +206,10 @@ def test_who_waits_for_the_user_limit_is_let_go_by_the_limit_for_its_own_contain
     for app, user, count in ((1, "alice", 7), (2, "bob", 2)):
         cluster.add_app(app, user=user)
         cluster.ask(app, count, (1, 1), hosts={"n1": count}, racks={"/r": count}, relax=False)
-    assert sum(granted.app == 1 for granted in cluster.round()) == 7
+    assert sum(allocated.app == 1 for allocated in cluster.round()) == 7
     cluster.ask(1, 1, (4, 4))
     cluster.ask(2, 2, (1, 1), hosts={"n2": 2}, racks={"/s": 2}, relax=False)
-    assert [granted.app for granted in cluster.round()] == [2, 1]
+    assert [allocated.app for allocated in cluster.round()] == [2, 1]
 
 
 def test_who_holds_and_asks_for_nothing_is_forgotten():

@@ -28,7 +28,7 @@ def ask(made: Cluster, app: int, default: int, altruistic: int) -> None:
 
 
 def got(made: Cluster) -> Counter:
-    """Containers granted in a round, by application and kind."""
+    """Containers allocated in a round, by application and kind."""
     kinds = {DEFAULT: "default", ALTRUISTIC: "altruistic"}
     return Counter((each.attempt, kinds.get(each.ask[2], "")) for each in made.round(0))
 
@@ -161,10 +161,10 @@ def test_marks_are_harmless_under_every_policy(policy):
         made.add_app(app, queue, hints=hint(6))
     ask(made, 1, default=2, altruistic=4)
     made.ask(2, 6, SLOT, request_id=1)
-    granted: Counter = Counter()
+    allocated: Counter = Counter()
     for _ in range(100):
         for each in made.round(1000):
-            granted[each.attempt] += 1
+            allocated[each.attempt] += 1
             made.complete(each.number)
         made.heartbeat()
-    assert granted == {1: 6, 2: 6}
+    assert allocated == {1: 6, 2: 6}

@@ -227,19 +227,19 @@ def test_8_who_has_waited_longest_is_served_first_below_a_sharing_policy():
         if turn < 60:
             made.add_app(100 + turn, "root.a", hints=stages((2, 5_000.0, [])))
             made.ask(100 + turn, 2, SLOT, request_id=1)
-        for number, granted in list(made.containers.items()):
+        for number, allocated in list(made.containers.items()):
             if (number + turn) % 5 == 0:
                 made.complete(number)
-                assert granted
-        for granted in made.round(SECOND):
-            first.setdefault(granted.attempt, turn)
+                assert allocated
+        for allocated in made.round(SECOND):
+            first.setdefault(allocated.attempt, turn)
     assert first[2] < 30, first
 
 
 # 10: loans that are taken back
 
 
-def test_10_nothing_is_taken_back_in_a_round_that_granted_something():
+def test_10_nothing_is_taken_back_in_a_round_that_allocated_something():
     """Who was just served may be who must wait; what was just lent may be what is needed."""
     made = carbyne(4, loan="preempt")
     made.add_app(1, hints=stages((40, 5_000.0, [])))

@@ -24,8 +24,8 @@ def dag(*stages: tuple[int, float, list[int]], slots: int = 1) -> dict[str, str]
 
 
 def got(made: Cluster) -> Counter:
-    """Containers granted in a round, by application and priority."""
-    return Counter((granted.attempt, granted.ask[1]) for granted in made.round(0))
+    """Containers allocated in a round, by application and priority."""
+    return Counter((allocated.attempt, allocated.ask[1]) for allocated in made.round(0))
 
 
 def reported(made: Cluster) -> dict:
@@ -99,7 +99,7 @@ def test_the_leftover_goes_first_to_who_has_borrowed_little(most, others, expect
     for number in range(1, 5):
         made.add_app(number, hints=dag((100, 1000.0 * number, []), (1, 1e9, [])))
         made.ask(number, 100 if number == 1 else others, SLOT, priority=1)
-    counts = Counter(granted.attempt for granted in made.round(0))
+    counts = Counter(allocated.attempt for allocated in made.round(0))
     assert [counts[number] for number in sorted(counts)] == expected
 
 
@@ -122,9 +122,9 @@ def check_leftover(rows: list[tuple[int, int, int]], slots: int, rule: str) -> N
         made.ask(number, tasks, (1024 * width, width), priority=1)
         work = tasks * seconds * width
         wants.append(Wants(work + 1e6 * width, [((width, width), tasks)]))
-    granted = [g.attempt - 1 for g in made.round(0)]
+    allocated = [g.attempt - 1 for g in made.round(0)]
     expected = [k for k, _ in leftover(wants, (slots, slots), (slots, slots), rule)]
-    assert sorted(granted) == sorted(expected)
+    assert sorted(allocated) == sorted(expected)
 
 
 def test_a_job_without_a_dag_has_its_share_first_and_then_of_what_is_left():

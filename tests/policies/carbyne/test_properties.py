@@ -275,12 +275,12 @@ def test_11_on_several_nodes_no_job_borrows_before_a_shorter_one_that_fits(rows,
         made.ask(number, tasks, (1024 * width, width), priority=1)
         left[number], work[number] = tasks, tasks * seconds * width + 1e6 * width
     room = dict(enumerate(nodes, 1))
-    for granted in made.round(0):
+    for allocated in made.round(0):
         for other in left:
-            if work[other] < work[granted.attempt] and left[other]:
+            if work[other] < work[allocated.attempt] and left[other]:
                 assert rows[other - 1][1] > max(room.values())
-        room[granted.node] -= rows[granted.attempt - 1][1]
-        left[granted.attempt] -= 1
+        room[allocated.node] -= rows[allocated.attempt - 1][1]
+        left[allocated.attempt] -= 1
 
 
 def hinted(stages: list[tuple[int, float]], width: int) -> dict[str, str]:

@@ -107,7 +107,7 @@ class Life(PolicyMachine):
     @precondition(lambda self: self.cluster.nodes)
     @rule(picks=st.lists(st.integers(0, 9), min_size=3, max_size=12))
     def nodes_beat_after_a_map(self, picks: list[int]) -> None:
-        """The oldest container and what was granted since end well, over and over."""
+        """The oldest container and what was allocated since end well, over and over."""
         for pick in picks:
             if self.cluster.containers:
                 self.end(min(self.cluster.containers), "completed", 0)
@@ -203,7 +203,7 @@ class Life(PolicyMachine):
 
     @rule()
     def a_swap(self) -> None:
-        """Another policy governs for a round, in which it grants what it will."""
+        """Another policy governs for a round, in which it allocates what it will."""
         self.refused = None
         made, ours = self.cluster, self.cluster.compiled
         for governs in (compiled("fifo"), ours):

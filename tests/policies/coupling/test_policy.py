@@ -12,8 +12,8 @@ from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
 
-def reduces(granted):
-    return [each for each in granted if each[1] == REDUCE]
+def reduces(allocated):
+    return [each for each in allocated if each[1] == REDUCE]
 
 
 def test_reduces_wait_for_their_maps_and_do_not_block_them():
@@ -318,7 +318,7 @@ def test_who_gave_up_lets_others_go_first():
     assert state(made)["gave_up"] == 1  # chosen, and then 4N + 1 heartbeats
     made.ask(2, 1, SLOT, REDUCE)
     finish(made, 3, 1)
-    found = [granted for _ in range(9) for granted in beat(made, 1, 2)]
+    found = [allocated for _ in range(9) for allocated in beat(made, 1, 2)]
     assert reduces(found) == [(2, REDUCE, found[0][2])]
 
 

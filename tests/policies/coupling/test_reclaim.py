@@ -114,7 +114,7 @@ def test_a_map_goes_before_the_reduces_of_its_job_where_none_runs() -> None:
         beat(made, 1)
         finish(made, 1)
     made.ask(1, 1, SLOT, REDUCE)
-    found = [grant for _ in range(3) for grant in beat(made, 1)]
+    found = [allocation for _ in range(3) for allocation in beat(made, 1)]
     assert found == [(1, MAP, 1)]
 
 

@@ -91,5 +91,5 @@ def test_what_a_guarantee_on_a_label_leaves_goes_to_others() -> None:
     made.add_app(1, "root.a")
     made.ask(1, 1, (4096, 1), hosts={"gone": 1}, racks={"/gone": 1}, relax=False, label="x")
     job(made, 2, 4, 0, queue="root.b", label="x")
-    found = [grant for _ in range(3) for grant in beat(made, 1)]
+    found = [allocation for _ in range(3) for allocation in beat(made, 1)]
     assert found == [(2, MAP, 1)] * 4

@@ -9,13 +9,13 @@ from loomcard.policies.dress.policy import Dress
 from loomcard.wire import messages as r
 
 
-def test_what_large_jobs_are_granted_counts_as_held_until_the_tick():
-    """Grants add to it at once, releases leave it only at the next tick."""
+def test_what_large_jobs_are_allocated_counts_as_held_until_the_tick():
+    """Allocates add to it at once, releases leave it only at the next tick."""
     cluster = dress()
     come(cluster, a1=30)
-    granted = cluster.round()
+    allocated = cluster.round()
     assert memory(cluster).large_at_tick == [30 * 1024, 30]
-    for each in granted[:5]:
+    for each in allocated[:5]:
         cluster.complete(each.number)
     cluster.round()
     assert (used(cluster), memory(cluster).large_at_tick) == ((0, 25), [30 * 1024, 30])
@@ -23,8 +23,8 @@ def test_what_large_jobs_are_granted_counts_as_held_until_the_tick():
     assert memory(cluster).large_at_tick == [25 * 1024, 25]
 
 
-def test_a_granted_task_that_does_not_run_yet_belongs_to_the_phases_width():
-    """Four are granted and nothing is asked for any more; one runs."""
+def test_a_allocated_task_that_does_not_run_yet_belongs_to_the_phases_width():
+    """Four are allocated and nothing is asked for any more; one runs."""
     cluster = dress()
     come(cluster, a1=4)
     begin(cluster, cluster.round()[:1])
@@ -39,13 +39,13 @@ def test_a_job_is_followed_until_its_windows_are_empty():
     """
     cluster = dress()
     come(cluster, a1=10)
-    granted = cluster.round()
-    for each in granted:
+    allocated = cluster.round()
+    for each in allocated:
         begin(cluster, [each])
         cluster.round(2 * SECOND)
     for _ in range(12):
         cluster.round(SECOND)
-    for each in granted[:6]:
+    for each in allocated[:6]:
         cluster.complete(each.number)
     cluster.round(SECOND)
     assert shown(cluster)["small_forecast"] > 0
@@ -69,11 +69,11 @@ def test_only_some_ends_are_part_of_a_burst(kind, status, counts):
     """Any frees the container; ends with exit status 0, and releases by the job, are counted."""
     cluster = dress()
     come(cluster, a1=3)
-    granted = cluster.round()
-    begin(cluster, granted)
+    allocated = cluster.round()
+    begin(cluster, allocated)
     cluster.round(SECOND)
-    del cluster.containers[granted[0].number]
-    cluster.send(r.ContainerCompleted(cluster.now, granted[0].number, kind, status))
+    del cluster.containers[allocated[0].number]
+    cluster.send(r.ContainerCompleted(cluster.now, allocated[0].number, kind, status))
     cluster.round(SECOND)
     [phase] = memory(cluster).jobs[1].tracker.phases
     assert (len(phase.fins), len(phase.running)) == (int(counts), 2)
@@ -96,12 +96,12 @@ def test_a_start_that_is_reported_with_a_new_memory_is_a_start():
     """What ran before is carried, what begins in that very call is seen to begin."""
     cluster = dress()
     come(cluster, a1=4)
-    granted = cluster.round()
-    begin(cluster, granted[:1])
+    allocated = cluster.round()
+    begin(cluster, allocated[:1])
     cluster.round(SECOND)
     instance = cluster.session.tree.instances[1]
     instance.memory = Dress().initial(instance.view, None)
-    begin(cluster, granted[1:])
+    begin(cluster, allocated[1:])
     cluster.round(SECOND)
     [phase] = memory(cluster).jobs[1].tracker.phases
     assert (phase.began, phase.c) == (3, 4)

@@ -90,9 +90,9 @@ def test_with_one_category_it_is_first_in_first_out(theta):
     """Property 15: first come, first served."""
     cluster = Cluster(flat("dress-unchecked", theta=theta, order="submission"), nodes=HUNDRED)
     come(cluster, a1=30, a2=50, a3=40)
-    granted = cluster.round()
-    assert [len(of(granted, app)) for app in (1, 2, 3)] == [30, 50, 20]
-    assert [each.app for each in granted] == sorted(each.app for each in granted)
+    allocated = cluster.round()
+    assert [len(of(allocated, app)) for app in (1, 2, 3)] == [30, 50, 20]
+    assert [each.app for each in allocated] == sorted(each.app for each in allocated)
 
 
 @pytest.mark.parametrize(

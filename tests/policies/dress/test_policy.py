@@ -106,7 +106,7 @@ def test_a_lone_category_gets_the_cluster_within_two_ticks():
 
 
 def test_refused_containers_are_not_held():
-    """What the engine refuses is asked for again, and charged when it is granted."""
+    """What the engine refuses is asked for again, and charged when it is allocated."""
     cluster = dress()
     come(cluster, a1=5)
     cluster.refuse = lambda _: "NODE_FULL"
@@ -120,10 +120,10 @@ def test_a_snapshot_keeps_delta_and_who_is_large():
     """Running tasks are carried: forecast only with the next phase."""
     cluster = dress()
     come(cluster, a1=40, a2=5)
-    granted = cluster.round()
-    begin(cluster, granted)
+    allocated = cluster.round()
+    begin(cluster, allocated)
     cluster.round(SECOND)
-    for each in of(granted, 1)[:35]:
+    for each in of(allocated, 1)[:35]:
         cluster.complete(each.number)
     cluster.round(10 * SECOND)
     before = memory(cluster).delta
@@ -133,7 +133,7 @@ def test_a_snapshot_keeps_delta_and_who_is_large():
     assert memory(cluster).delta == before == pytest.approx(0.05)
     assert job.kind == "large"
     assert job.tracker.phases == []
-    assert sorted(job.tracker.carry) == [each.number for each in of(granted, 1)[35:]]
+    assert sorted(job.tracker.carry) == [each.number for each in of(allocated, 1)[35:]]
     assert used(cluster) == (5, 5)
 
 
@@ -162,8 +162,8 @@ def test_ticks_that_were_missed_are_evaluated_one_by_one():
     """A round comes half a minute late: the burst is seen nevertheless, for all at their times."""
     cluster = dress()
     come(cluster, a1=8)
-    granted = cluster.round()
-    for each in granted:
+    allocated = cluster.round()
+    for each in allocated:
         cluster.now += 10
         cluster.send(r.ContainerStarted(cluster.now, each.number))
     cluster.round(30 * SECOND)
@@ -175,14 +175,14 @@ def test_releases_are_forecast_and_compared():
     """Ten tasks start over a second each and end likewise; the report has both sides, and jobs."""
     cluster = dress()
     come(cluster, a1=10, a2=30)
-    granted = of(cluster.round(), 1)
-    for each in granted:
+    allocated = of(cluster.round(), 1)
+    for each in allocated:
         begin(cluster, [each])
         cluster.round(SECOND)
     for _ in range(20):
         cluster.round(SECOND)
     forecasts = []
-    for each in granted:
+    for each in allocated:
         cluster.complete(each.number)
         cluster.round(SECOND)
         forecasts.append(shown(cluster)["forecast"])
@@ -376,14 +376,14 @@ def test_who_is_small_does_not_depend_on_the_leafs_own_demand():
     assert {job.kind for job in jobs.values()} == {"small"}
 
 
-@pytest.mark.parametrize(("eager", "granted"), [(True, 24), (False, 0)])
-def test_a_small_job_does_not_wait_for_a_tick_where_nobody_else_wants_the_room(eager, granted):
+@pytest.mark.parametrize(("eager", "allocated"), [(True, 24), (False, 0)])
+def test_a_small_job_does_not_wait_for_a_tick_where_nobody_else_wants_the_room(eager, allocated):
     """On an idle cluster: at once, or when the border has moved at the next tick."""
     cluster = dress(eager=eager)
     come(cluster, a1=8)
     cluster.round()
     come(cluster, a2=8, a3=8, a4=8)
-    assert len(cluster.round()) == granted
+    assert len(cluster.round()) == allocated
     cluster.round(SECOND)
     cluster.round(SECOND)
     assert used(cluster) == (32, 0)

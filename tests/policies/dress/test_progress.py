@@ -11,7 +11,7 @@ from dressed import SECOND, begin, come, dress, of
 from loomcard.model.objects import Ask
 from loomcard.model.resource import fits
 from loomcard.testing import Clause, check_contract
-from loomcard.testing.cluster import Cluster, Granted
+from loomcard.testing.cluster import Allocated, Cluster
 
 NODE = (8192, 8)
 AMS = [(512, 1), (1024, 1), (2048, 2), (4096, 4), (2048, 7), (8192, 8)]
@@ -23,12 +23,12 @@ WINDOW = 12
 """So many before an AM is, where others wait without end: one that is new is given ten to ask."""
 
 
-def masters(cluster: Cluster) -> dict[int, Granted]:
+def masters(cluster: Cluster) -> dict[int, Allocated]:
     """AMs by application."""
     return {each.app: each for each in cluster.containers.values() if each.is_am}
 
 
-def tasks(cluster: Cluster) -> list[Granted]:
+def tasks(cluster: Cluster) -> list[Allocated]:
     """All tasks that are held."""
     return [each for each in cluster.containers.values() if not each.is_am]
 
@@ -253,15 +253,15 @@ def test_a_large_jobs_task_of_a_nodes_size_is_not_starved_by_large_jobs_behind_i
     for _ in range(60):
         for number in sorted(cluster.containers)[:1]:
             cluster.complete(number)
-        granted = cluster.round(SECOND)
-        begin(cluster, granted)
-        if of(granted, 50):
+        allocated = cluster.round(SECOND)
+        begin(cluster, allocated)
+        if of(allocated, 50):
             break
-    assert of(granted, 50)
+    assert of(allocated, 50)
 
 
-def test_a_replay_sees_an_am_that_was_granted_in_mid_round():
-    """Called again in the round that granted an AM, the policy took the ask, of which nothing is
+def test_a_replay_sees_an_am_that_was_allocated_in_mid_round():
+    """Called again in the round that allocated an AM, the policy took the ask, of which nothing is
     left, for one that waits; a journal's segment that begins then has no such ask.
     """
     check_contract("dress", seeds=[4], skip={Clause.IDLE, Clause.STRESS})

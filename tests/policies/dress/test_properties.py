@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loomcard import serve_application
-from loomcard.policies.dress import grant
+from loomcard.policies.dress import allocation
 from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
 from loomcard.simulator import simulate
@@ -35,7 +35,7 @@ def place(application) -> tuple[int, int, int]:
 
 
 def check_serve(plan, application, full, reserved) -> bool:
-    """Properties 3 and 10: what is granted is within the quota before it, and passes nobody."""
+    """Properties 3 and 10: what is allocated is within the quota before it, and passes nobody."""
     found: Pools = plan.view._cache.values["pools"][0]
     queue = found.queues[found.category_of[application]]
     asks = {ask.key: ask.size for ask in application.asks if ask.count > 0}
@@ -73,8 +73,8 @@ def check_round(cluster: Cluster) -> None:
 @example(seed=10948)  # a reservation moves, and the room it gave back is free till the next round
 @example(seed=346)  # a job becomes large between two ticks while LD waits for the next
 def test_every_life_keeps_the_border(seed):
-    """A grant only within the quota, or where no large job could use it, and past nobody; what is
-    free, and within a quota, never idles; held and free are the cluster; delta keeps its bounds.
+    """Nothing is allocated beyond the quota, unless no large job could use it, or past others; what
+    is free, and within a quota, never idles; held and free are the cluster; delta keeps its bounds.
     """
     checked = []
 
@@ -84,7 +84,7 @@ def test_every_life_keeps_the_border(seed):
 
     cluster = Cluster(compiled(SETUP))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grant, "serve_application", watched)
+        patch.setattr(allocation, "serve_application", watched)
         RandomCluster(cluster, seed).run(15, partial(check_round, cluster))
     assert checked
 

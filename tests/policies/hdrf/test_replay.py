@@ -23,7 +23,7 @@ def test_who_comes_back_is_summed_where_a_later_replay_finds_it(policy, tmp_path
     for app, count in ((1, 1), (2, 2), (3, 3)):
         made.add_app(app, queue="root.a")
         made.ask(app, count, (1, 1))
-    [first, *_] = (granted for granted in made.round(1000) if granted.app == 1)
+    [first, *_] = (allocated for allocated in made.round(1000) if allocated.app == 1)
     made.complete(first.number)
     made.round(1000)
     made.ask(1, 1, (1, 1))

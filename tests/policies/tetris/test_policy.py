@@ -220,9 +220,9 @@ def test_each_choice_has_the_highest_score_of_all(asks, nodes, weight):
     fitting = [app for app in left if aligned(app)]
     total = sum(work[app] for app in fitting)
     price = weight * sum(max(aligned(app).values()) for app in fitting) / total if total else 0.0
-    for granted in engine.round():
-        app, node = granted.attempt, granted.node
+    for allocated in engine.round():
+        app, node = allocated.attempt, allocated.node
         scores = [a - price * work[k] for k in left if left[k] for a in aligned(k).values()]
         assert aligned(app)[node] - price * work[app] == pytest.approx(max(scores), abs=1e-9)
         left[app] -= 1
-        free[node] = [f - s for f, s in zip(free[node], granted.size, strict=True)]
+        free[node] = [f - s for f, s in zip(free[node], allocated.size, strict=True)]

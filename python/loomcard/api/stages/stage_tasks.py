@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from loomcard.api.stages.dag_hint import Dag
 from loomcard.model.objects import Application, Ask, AskKey, Container
+from loomcard.model.renamed import warn_renamed
 
 
 class StageTasks:
@@ -15,8 +16,8 @@ class StageTasks:
     have finished and have not started. ``tasks``: how many run or are asked for in all, of no stage
     too. ``masters``: the amounts that its AMs use.
 
-    Call ``ended`` for each `ContainerCompleted`, ``granted`` for each of the policy's own grants,
-    ``forget`` after any other change of its containers, and ``count`` before reading.
+    Call ``ended`` for each `ContainerCompleted`, ``allocated`` for each of the policy's own
+    allocations, ``forget`` after any other change of its containers, and ``count`` before reading.
     """
 
     def __init__(self, app: Application, dag: Dag | None) -> None:
@@ -43,14 +44,19 @@ class StageTasks:
         if stage is not None:
             self.running[stage] -= 1
 
-    def granted(self, ask: Ask) -> None:
-        """A container was granted for an ask of it."""
+    def allocated(self, ask: Ask) -> None:
+        """A container was allocated for an ask of it."""
         self._held = -1 if ask.is_am else self._held + 1
         stage = self.stage_of(ask.key)
         if stage is not None:
             self.running[stage] += 1
             self.asked[stage] = max(0, self.asked[stage] - 1)
             self._wait(stage)
+
+    def granted(self, ask: Ask) -> None:
+        """Deprecated since 0.1: ``allocated``."""
+        warn_renamed("StageTasks.granted", "StageTasks.allocated")
+        self.allocated(ask)
 
     def count(self, done: Mapping[int, int]) -> None:
         """Bring all up to date; ``done``: finished tasks by stage, as `Estimates.done` has them."""

@@ -267,7 +267,7 @@ def in_a_container(chosen: Program, name: str, defined: list[str]) -> list[str]:
 
 
 def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
-    setup, bridge, grants = scheduler["setup"], scheduler["bridge"], scheduler["grants"]
+    setup, bridge, allocations = scheduler["setup"], scheduler["bridge"], scheduler["allocations"]
     out.print(
         f"policy {setup['policy']}, version {setup['version']}, from {setup['source']} "
         f"(hash {str(setup['hash'])[:12]})"
@@ -290,7 +290,7 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         )
     refused = ", ".join(f"{why} {count}" for why, count in scheduler["refusals"].items())
     out.print(
-        f"granted by policy {grants['policy']}, by the fallback {grants['fallback']}; "
+        f"allocated by policy {allocations['policy']}, by the fallback {allocations['fallback']}; "
         f"refused: {refused or 'none'}"
     )
     for reservation in scheduler.get("reservations", ()):

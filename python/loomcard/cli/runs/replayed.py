@@ -15,11 +15,11 @@ from loomcard.experiments.gaps import Coverage, coverage
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay_runs import (
     Rounds,
+    allocations_text,
     as_document,
     as_recorded,
     as_scenario,
     compare_rounds,
-    grants_text,
     moved,
     recorded_setup,
     renamings,
@@ -146,19 +146,19 @@ def _print(rounds: Rounds, name: str) -> None:
     out.print(
         f"{rounds.rounds} rounds: {name} would have decided {rounds.same} alike, and"
         f" {rounds.same_but_for_nodes} alike but for the nodes; {rounds.recorded} containers were"
-        f" granted, {rounds.other} it would have"
+        f" allocated, {rounds.other} it would have"
     )
     if rounds.preempted or rounds.other_preempted:
         out.print(f"preempted: {rounds.preempted}, it would have {rounds.other_preempted}")
     if rounds.first:
-        table = Table("round", "at", "granted", name, title="the first that differ")
+        table = Table("round", "at", "allocated", name, title="the first that differ")
         for one in rounds.first:
             at = f"{one.at_ms / 1000:.1f} s"
             table.add_row(
                 str(one.round),
                 at,
-                _short(grants_text(one.recorded)),
-                _short(grants_text(one.other)),
+                _short(allocations_text(one.recorded)),
+                _short(allocations_text(one.other)),
             )
         out.print(table)
 

@@ -84,7 +84,9 @@ def _print(results: Results, as_json: bool) -> None:
     else:
         console().print(_table(results))
     for name in results.by_fallback():
-        typer.echo(f"error: under {name or 'the policy'} the fallback granted containers", err=True)
+        typer.echo(
+            f"error: under {name or 'the policy'} the fallback allocated containers", err=True
+        )
 
 
 def _table(results: Results) -> Table:

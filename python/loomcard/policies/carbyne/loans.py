@@ -85,8 +85,8 @@ def reclaim(plan: Plan, jobs: Jobs) -> None:
 
 
 def loans(plan: Plan, job: Job) -> list[tuple[Job, Container]]:
-    """Its containers that were granted before now and are beyond its share: what is taken back must
-    not be due at once, or two jobs would take it from each other for ever.
+    """Its containers that were allocated before now and are beyond its share: what is taken back
+    must not be due at once, or two jobs would take it from each other for ever.
     """
     return [
         (job, c) for c in job.app.containers

@@ -41,7 +41,7 @@ class CarbyneState:
 
 
 def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
-    """The state after what was granted."""
+    """The state after what was allocated."""
     whole = serving.view.cluster_capacity
     used = {job: share(job.app.used, whole) for job in jobs.active}
     fair = {job: part_of(job, whole) for job in jobs.active}

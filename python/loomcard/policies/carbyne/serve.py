@@ -29,7 +29,7 @@ LOAN = "LOAN"
 
 
 class Serving:
-    """The grants of one call, and what they were for."""
+    """The allocations of one call, and what they were for."""
 
     def __init__(self, plan: Plan, jobs: Jobs) -> None:
         self.plan, self.view = plan, plan.view
@@ -64,7 +64,7 @@ class Serving:
         serve_reservations(self.plan, lambda queue: queue is self.view.queue)
         for ask, count in reserved.items():
             if ask.count < count and (job := self.jobs.by_app.get(ask.application)) is not None:
-                job.granted(ask)
+                job.allocated(ask)
                 if (due := job.dues.get(ask)) is not None:
                     self._started(job, ask, due)
 
@@ -72,8 +72,8 @@ class Serving:
         masters = self.jobs.masters
         for job in sorted(masters.values(), key=lambda job: (job.app.submitted_ms, job.app.number)):
             for ask in job.app.asks:
-                while ask.is_am and ask.count > 0 and self._grant(ask):
-                    job.granted(ask)
+                while ask.is_am and ask.count > 0 and self._allocate(ask):
+                    job.allocated(ask)
 
     # What must start
 
@@ -107,8 +107,8 @@ class Serving:
         """As many of its tasks as fit; whether all that must start did."""
         job = self.jobs.by_app[ask.application]
         due = job.dues[ask]
-        while ask in job.dues and not self.plan.spent and self._grant(ask):
-            job.granted(ask)
+        while ask in job.dues and not self.plan.spent and self._allocate(ask):
+            job.allocated(ask)
             self._started(job, ask, due)
         return ask not in job.dues
 
@@ -174,9 +174,9 @@ class Serving:
         if guard is not None and not guard.allows(job, ask):
             self.plan.wait(ask, LOAN, self.view.now_ms + RULE_MS)
             return False
-        if not self._grant(ask):
+        if not self._allocate(ask):
             return False
-        job.granted(ask)
+        job.allocated(ask)
         if room is not None:
             add(room, ask.size, -1)
         if guard is not None:
@@ -216,7 +216,7 @@ class Serving:
                     found, whose, best = shape, entry[-1], own
         return found, whose
 
-    def _grant(self, ask: Ask) -> bool:
+    def _allocate(self, ask: Ask) -> bool:
         """One container for an ask, if nodes, limits and turn let it have one. Why asks of a shape
         that fits nowhere wait is said at the end.
         """
@@ -232,7 +232,7 @@ class Serving:
         if node is None:
             plan.wait(ask, "LOCALITY" if not ask.relax_locality else "BLACKLISTED")
             return False
-        plan.grant(ask, node)
+        plan.allocate_checked(ask, node)
         return True
 
 

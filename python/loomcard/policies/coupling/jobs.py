@@ -230,8 +230,8 @@ class Jobs:
             kind = 2 if is_am else 0 if is_map(key) else 1 if key.priority == REDUCE_PRIORITY else 2
             move([self._running[job_id][kind]], (1, *size))
 
-    def granted(self, ask: Ask) -> None:
-        """A container was granted; the application changes at the next ``update``."""
+    def allocated(self, ask: Ask) -> None:
+        """A container was allocated; the application changes at the next ``update``."""
         self._count(ask.application.id, ask.key, ask.size, add_all, ask.is_am)
 
     def update(self, memory: Memory) -> list[Job]:

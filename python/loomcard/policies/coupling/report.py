@@ -49,7 +49,7 @@ class CouplingState:
 
 
 def state_of(jobs: Jobs, memory: Memory, nodes: int) -> CouplingState:
-    """The state after what was granted."""
+    """The state after what was allocated."""
     every, figures = memory.waiting, memory.figures
     waiting = max(every, key=lambda each: each.wait)
     candidates = sum(each.candidate is not None for each in every)

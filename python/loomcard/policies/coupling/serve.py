@@ -66,7 +66,7 @@ class MapsFirst(ReservationRules):
 
 
 class Serving:
-    """The grants of one round, in one turn or several."""
+    """The allocations of one round, in one turn or several."""
 
     def __init__(self, plan: Plan, jobs: Jobs, places: Places, memory: Memory) -> None:
         self.plan, self.view = plan, plan.view
@@ -99,9 +99,9 @@ class Serving:
         for job in self.jobs.update(self.memory):
             self._changed[job.app.id] = job
 
-    def _grant(self, ask: Ask, node: Node, tag: list[object] | None = None) -> None:
-        self.plan.grant(ask, node, tag)
-        self.jobs.granted(ask)
+    def _allocate(self, ask: Ask, node: Node, tag: list[object] | None = None) -> None:
+        self.plan.allocate_checked(ask, node, tag)
+        self.jobs.allocated(ask)
         self._refresh()
 
     # A heartbeat
@@ -131,7 +131,7 @@ class Serving:
         self.memory.figures.by_round[min(waiting.round(n), 4) - 1] += 1
         tag: list[object] = [REDUCE, waiting.wait]
         attempted(waiting, n, launched=True)
-        self._grant(ask, node, tag)
+        self._allocate(ask, node, tag)
 
     def _reduce_of(self, job: Job, node: Node) -> Ask | None:
         """The first of the job's reduces that may go to the node now; None if a map needs it."""
@@ -215,7 +215,7 @@ class Serving:
             figures.remote += reach != 0
             if reach == 0:
                 own.local_ms = self.view.now_ms
-            self._grant(ask, node)
+            self._allocate(ask, node)
             return True
         figures.passed += 1
         visit.more[job.app.id] = visit.more.get(job.app.id, 0) + ask.size[0]
@@ -260,7 +260,7 @@ class Serving:
         if not some or ask.count <= 0 or plan.limited(ask) is not None or not plan.allows(ask):
             return False
         if (node := plan.place(ask)) is not None:
-            self._grant(ask, node)
+            self._allocate(ask, node)
         return node is not None
 
     def _others(self) -> None:

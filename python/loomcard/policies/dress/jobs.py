@@ -228,7 +228,7 @@ class Jobs:
             t += options.tick_ms
 
     def _waiting(self, number: int) -> int:
-        """Tasks of a job that are asked for or granted, and not yet running."""
+        """Tasks of a job that are asked for or allocated, and not yet running."""
         app, tracker = self._apps[number], self._memory.jobs[number].tracker
         asked = sum(ask.count for ask in app.asks if not ask.is_am)
         return asked + max(0, tasks_held(app) - len(tracker.owner) - len(tracker.carry))

@@ -56,7 +56,7 @@ class Phase:
     began: int = 0
     """How many tasks started in it."""
     w: int = 0
-    """Its width: its own starts and those asked for or granted and not yet running, at most, till
+    """Its width: its own starts and those asked for or allocated and not yet running, at most, till
     the burst was seen."""
     burst: bool = False
     """S_pj: the burst of starts was seen."""
@@ -112,7 +112,7 @@ class Tracker:
     def advance(self, t: int, waiting: Callable[[], int], windows: Windows) -> None:
         """Apply what happened until ``t``, by time, ends first; then evaluate the tick ``t``.
 
-        ``waiting()``: the job's tasks that are asked for or granted and not yet running.
+        ``waiting()``: the job's tasks that are asked for or allocated and not yet running.
         """
         unknown: dict[int, None] = {}  # ended as it began: it only frees its container
         self.events.sort()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard import ClusterView, Plan, saved_rows
-from loomcard.policies.dress.grant import Grant, report_headroom
+from loomcard.policies.dress.allocation import Allocation, report_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import LARGE, SMALL, Rule, adjust
@@ -46,7 +46,7 @@ class Dress(Options):
         return {"delta": memory.delta, "option": self.delta, "large": sorted(memory.large)}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """Once a tick, and when a small job comes, move the border (Algorithm 3); always grant
+        """Once a tick, and when a small job comes, move the border (Algorithm 3); always allocate
         within the quotas it left.
         """
         plan, m = Plan(view), memory
@@ -58,9 +58,9 @@ class Dress(Options):
         if due:
             self.tick(view.now_ms, m, pools)
         eager = self.eager and (due or not newcomer)
-        grant = Grant(plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms)
-        plan.go_on = grant.run
-        grant.run()
+        allocation = Allocation(plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms)
+        plan.go_on = allocation.run
+        allocation.run()
         if due:
             report_headroom(plan, pools)
             plan.report(view.queue, state_of(m, pools))

@@ -19,7 +19,7 @@ from loomcard import (
     potential,
     subtract_all,
 )
-from loomcard.policies.dress.grant import CategoryQueue
+from loomcard.policies.dress.allocation import CategoryQueue
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import (
@@ -169,7 +169,9 @@ class Pools:
         return bool(entry[1] != self.queues[category].key(app))
 
     def _demand(self, app: Application, job: Job, am: Container | None) -> None:
-        """A job's demand is what its tasks hold and ask for; grants and ends do not raise it."""
+        """A job's demand is what its tasks hold and ask for; allocations and ends do not raise
+        it.
+        """
         demand = Resource(app.used)
         if am is not None:
             demand = demand.minus(am.size)
@@ -181,8 +183,8 @@ class Pools:
             self._classify(app, job)
 
     def _charge(self, app: Application, job: Job | None, am: Container | None) -> None:
-        """What a large job holds counts in LARGE; what it holds more than before, by a grant or
-        since it has become large, in ``large_at_tick`` too.
+        """What a large job holds counts in LARGE; what it holds more than before, by an allocation
+        or since it has become large, in ``large_at_tick`` too.
         """
         if app not in self.charged and (job is None or job.pool == SMALL):
             return
@@ -226,7 +228,7 @@ class Pools:
         self.new_ams[app] = until_ms
         return True
 
-    def granted(self, app: Application) -> None:
+    def allocated(self, app: Application) -> None:
         """The application got a container. A small one's tasks are what the queue holds."""
         self.memory.settled = False
         job, container = self.memory.jobs[app.number], next(reversed(app.containers))

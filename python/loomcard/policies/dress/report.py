@@ -57,7 +57,7 @@ class DressState:
 
 
 def state_of(m: Memory, pools: Pools) -> DressState:
-    """The state after a tick and what was granted upon it."""
+    """The state after a tick and what was allocated upon it."""
     figures, total = m.figures, pools.total
     idle, shrink, grow, pack = (figures.branches.get(branch, 0) for branch in BRANCHES)
     pending = pools.pending_count

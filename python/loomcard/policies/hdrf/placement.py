@@ -56,7 +56,7 @@ class TaskPlacer:
         self.node = None
         member = leaf.member
         if isinstance(member, Application):
-            return self._grant(partition, member, fitting)
+            return self._allocate(partition, member, fitting)
         if self.trees.decides_itself(member):
             return self._turn(leaf, member)
         return self._first_in_first_out(partition, member, fitting)
@@ -71,11 +71,11 @@ class TaskPlacer:
         for ask in asks_of(leaf, [shape]):
             free = plan.limited(ask) is None and plan.allows(ask)
             if free and plan.why_not(ask, node) is None:
-                plan.grant(ask, node)
+                plan.allocate_checked(ask, node)
                 return True
         return False
 
-    def _grant(self, partition: Partition, app: Application, fitting: frozenset[Shape]) -> bool:
+    def _allocate(self, partition: Partition, app: Application, fitting: frozenset[Shape]) -> bool:
         """The first of an application's asks that may have a container and fits."""
         for ask in app.asks:
             if ask.count <= 0 or ask.label != partition.label:
@@ -88,7 +88,7 @@ class TaskPlacer:
         return False
 
     def _tried(self, ask: Ask, fitting: frozenset[Shape]) -> Reason | str | None:
-        """Grant a container of ``ask``; else the reason why not ("": the turn is used up)."""
+        """Allocate a container of ``ask``; else the reason why not ("": the turn is used up)."""
         plan = self.plan
         limit = plan.limited(ask)
         if limit is not None:
@@ -99,7 +99,7 @@ class TaskPlacer:
             return self._why_full(ask)
         node = self.trees.servers.place(plan, ask)
         if node is not None:
-            plan.grant(ask, node)
+            plan.allocate_checked(ask, node)
             self.node = node
             return None
         return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
@@ -154,7 +154,7 @@ class TaskPlacer:
         full = {shape for shape in index.heaps if shape not in fitting}
         got = False
         while not got and (app := index.top(full)) is not None:
-            got = self._grant(partition, app, fitting)  # type: ignore[arg-type]
+            got = self._allocate(partition, app, fitting)  # type: ignore[arg-type]
             if got:
                 index.served(by_submission, app)
             else:

@@ -43,7 +43,7 @@ what goes where.
 class Tetris(WeighsWork):
     """Place the task that aligns best with a node, less the remaining work of its application.
 
-    ``fairness``: the knob f; of the n applications that something may be granted to now, only the
+    ``fairness``: the knob f; of the n applications that something may be allocated to now, only the
     max(1, ceil((1 - f) * n)) furthest below their fair share compete. ``remote_penalty``: taken off
     the alignment where a wish for a node is not met. ``work_weight``: multiplies the remaining
     work; 0 packs by alignment alone.
@@ -84,7 +84,7 @@ class Tetris(WeighsWork):
                 want_first(plan, ByShape(candidates.asks).of, self.reserve_after_ms)
                 break
             _, ask, node = choice
-            plan.grant(ask, node)
+            plan.allocate_checked(ask, node)
             candidates.served(ask.application)
         packing.put_back()
         return plan, memory
@@ -97,7 +97,7 @@ class _Packing:
         self._tetris = tetris
         self._plan = plan
         self._out: list[tuple[Group, Entry]] = []
-        self._closed: set[tuple[Group, Application]] = set()  # where it has no ask to grant
+        self._closed: set[tuple[Group, Application]] = set()  # where it has no ask to allocate
         self._full = plan.view.exhausted  # what other instances found to fit nowhere any more
         asked = [g for s, g in candidates.groups.items() if g.entries and s not in self._full]
         open_ = [(group, best[0]) for group in asked if (best := group.best()) is not None]
@@ -144,8 +144,8 @@ class _Packing:
         return found
 
     def _ask(self, group: Group, app: Application) -> Ask | None:
-        """The application's first ask of the shape that may be granted now, for it fits somewhere.
-        Room and limits only tighten while a call lasts: none now is none till it ends.
+        """The application's first ask of the shape that may be allocated now, for it fits
+        somewhere. Room and limits only tighten while a call lasts: none now is none till it ends.
         """
         if (group, app) in self._closed:
             return None

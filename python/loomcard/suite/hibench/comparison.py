@@ -18,7 +18,7 @@ from loomcard.suite.hibench.drive import Ran, Step, Wanted, drive
 from loomcard.suite.hibench.installation import Installation
 from loomcard.suite.hibench.places import HOSTS, Place
 from loomcard.suite.hibench.workloads import Framework, Workload
-from loomcard.suite.record import grants, grants_of
+from loomcard.suite.record import allocations, allocations_of
 
 RESULTS: Final = "hibench.json"
 Row = dict[str, Any]
@@ -61,13 +61,13 @@ class Results:
 
     @property
     def failed(self) -> bool:
-        """Whether any script failed, or the fallback granted a container under a policy."""
+        """Whether any script failed, or the fallback allocated a container under a policy."""
         rows = self.prepared + self.runs
         return any(row["wrong"] for row in rows) or bool(self.by_fallback())
 
     def by_fallback(self) -> list[str]:
-        """The policies under which the fallback granted containers."""
-        found = {row["policy"] for row in self.runs if row["granted"].get("fallback")}
+        """The policies under which the fallback allocated containers."""
+        found = {row["policy"] for row in self.runs if row["allocated"].get("fallback")}
         return sorted(found)
 
     def save(self) -> None:
@@ -121,7 +121,7 @@ def _under(
     results: Results,
     notify: Notify,
 ) -> None:
-    """Runs the scripts under a policy; adds a row for each, with what was granted meanwhile."""
+    """Runs the scripts under a policy; adds a row for each, with what was allocated meanwhile."""
     if not wanted:
         return
     said = f"{wanted[0].step} {_name(cell)}".strip()
@@ -129,10 +129,10 @@ def _under(
     if cell is not None:
         place.schedule(cell)
     rest, begun = place.rest, len(rows)
-    before = grants(rest.scheduler())
+    before = allocations(rest.scheduler())
 
     def done(ran: Ran) -> None:
-        rows.append({"policy": _name(cell), **ran.document(), "granted": {}})
+        rows.append({"policy": _name(cell), **ran.document(), "allocated": {}})
         results.save()
         notify(said, len(results.prepared + results.runs))
 
@@ -148,8 +148,8 @@ def _under(
         )
     finally:
         with suppress(RestError):  # it stays unknown where the cluster has gone
-            granted = grants_of(before, grants(rest.scheduler()))
-            rows[begun:] = [row | {"granted": granted} for row in rows[begun:]]
+            allocated = allocations_of(before, allocations(rest.scheduler()))
+            rows[begun:] = [row | {"allocated": allocated} for row in rows[begun:]]
         results.save()
 
 

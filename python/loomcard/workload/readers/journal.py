@@ -26,7 +26,7 @@ from pydantic import Field
 from loomcard.api.stages.dag_hint import read_dag
 from loomcard.model.objects import AskKey
 from loomcard.wire import messages as r
-from loomcard.wire.decisions import granted as granted_containers
+from loomcard.wire.decisions import allocated as allocated_containers
 from loomcard.wire.decisions import read_decisions
 from loomcard.wire.journal import JournalError, Segment, read_segments
 from loomcard.workload.readers.source import Faults, Source, Traced
@@ -175,9 +175,9 @@ class _Past:
             case r.AskChanged():
                 self._ask(record)
             case r.Outcomes() if record.round == self._plan.round:  # else its plan was lost
-                for granted, number, _ in granted_containers(self._plan.decisions, record):
-                    key = (granted.priority, granted.allocation_request_id)
-                    self._place(number, granted.attempt, key, granted.node, None)
+                for allocated, number, _ in allocated_containers(self._plan.decisions, record):
+                    key = (allocated.priority, allocated.allocation_request_id)
+                    self._place(number, allocated.attempt, key, allocated.node, None)
             case r.ContainerAdded():
                 if record.container not in self._containers:
                     key = (record.priority, record.allocation_request_id)

@@ -25,7 +25,7 @@ import org.loomcard.yarn.wire.EngineClock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The heartbeat of an application master: takes its requests and returns what it was granted. */
+/** The heartbeat of an application master: takes its requests and returns what it was allocated. */
 final class AmHeartbeat {
   private static final Logger LOG = LoggerFactory.getLogger(AmHeartbeat.class);
   /** Containers that are given back under one hold of the scheduler's lock. */

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  */
 final class AskLimits {
   private static final Logger LOG = LoggerFactory.getLogger(AskLimits.class);
-  private static final String WAIT = "or wait for some to be granted.";
+  private static final String WAIT = "or wait for some to be allocated.";
   private final BridgeConfig limits;
 
   AskLimits(BridgeConfig limits) {

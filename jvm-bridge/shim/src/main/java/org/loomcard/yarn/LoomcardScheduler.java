@@ -61,7 +61,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Locks: whatever changes the state holds the scheduler's lock. Ends of containers and requests
  * of AMs hold it for reading, so that many threads can run. Nodes, applications, attempts and
- * grants hold it for writing. A batch is closed, and a plan committed, under the write lock.
+ * allocations hold it for writing. A batch is closed, and a plan committed, under the write lock.
  */
 public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, LoomcardNode>
     implements StatusProvider {
@@ -332,7 +332,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     return resizes;
   }
 
-  /** What was granted and refused since the start. */
+  /** What was allocated and refused since the start. */
   public ShimMetrics metrics() {
     return metrics;
   }

@@ -64,13 +64,13 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
-  public long grantedByPolicy() {
-    return scheduler.metrics().grantedByPolicy();
+  public long allocatedByPolicy() {
+    return scheduler.metrics().allocatedByPolicy();
   }
 
   @Override
-  public long grantedByFallback() {
-    return scheduler.metrics().grantedByFallback();
+  public long allocatedByFallback() {
+    return scheduler.metrics().allocatedByFallback();
   }
 
   @Override

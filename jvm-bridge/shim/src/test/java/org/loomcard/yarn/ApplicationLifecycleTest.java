@@ -41,7 +41,7 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     JsonNode ask = ask(am, 1024, 5, 3);
     assertEquals("[\"ask\",5,3]", "[" + ask.get(0) + "," + ask.get(3) + "," + ask.get(7) + "]");
     CommitReport report = rounds.commit(ScriptedRounds.allocate(ask, node(nm), 2));
-    assertEquals("granted 2, preempted 0, refused 0", report.toString());
+    assertEquals("allocated 2, preempted 0, refused 0", report.toString());
     List<Container> containers = collect(am);
     assertEquals(2, containers.size());
     batch = read();
@@ -65,11 +65,14 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     assertEquals(FinalApplicationStatus.SUCCEEDED, app.getFinalApplicationStatus());
     assertEquals(0, scheduler.queues().root().containers());
     assertEquals("[0, 0]", Arrays.toString(scheduler.queues().root().used()));
-    assertEquals(3, scheduler.metrics().grantedByPolicy());
+    assertEquals(3, scheduler.metrics().allocatedByPolicy());
     assertFalse(rounds.hasPendingEvents());
   }
 
-  /** The fallback serves the same application to its end, and its grants are counted as its own. */
+  /**
+   * The fallback serves the same application to its end, and its allocations are counted as its
+   * own.
+   */
   @Test
   public void theFallbackServesToo() throws Exception {
     startRm();
@@ -82,8 +85,8 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     am.allocate("*", 1024, 20, Collections.emptyList());
     assertEquals(7, rounds.fallbackRound());
     assertEquals(7, collect(am).size());
-    assertEquals(8, scheduler.metrics().grantedByFallback());
-    assertEquals(0, scheduler.metrics().grantedByPolicy());
+    assertEquals(8, scheduler.metrics().allocatedByFallback());
+    assertEquals(0, scheduler.metrics().allocatedByPolicy());
     ScriptedRounds.Batch batch = rounds.snapshot();
     assertEquals("[1,1,8,13,[0,8]]", batch.check.toString());
     assertEquals("fallback", batch.all("container_added").get(7).get(11).asText());

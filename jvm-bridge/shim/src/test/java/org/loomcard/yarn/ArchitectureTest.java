@@ -130,18 +130,18 @@ public final class ArchitectureTest {
                 && !SHOWN.contains(type.getSimpleName()))).check(ours);
   }
 
-  /** Containers are granted and room is reserved only after the checks of the commit. */
+  /** Containers are allocated and room is reserved only after the checks of the commit. */
   @Test
   public void onlyTheCommitChangesAnAllocation() {
-    onlyCommitCalls(LoomcardAttempt.class, "grant");
+    onlyCommitCalls(LoomcardAttempt.class, "allocate");
     onlyCommitCalls(SchedulerNode.class, "allocateContainer");
-    onlyCommitCalls(ClusterState.class, "containerGranted");
+    onlyCommitCalls(ClusterState.class, "containerAllocated");
     onlyCommitCalls(ClusterState.class, "containerGivenByFallback");
     onlyCommitCalls(ClusterState.class, "containerPromoted");
     onlyCommitCalls(Reservations.class, "put");
     onlyCommitCalls(Reservations.class, "unreserve");
-    noClasses().that(areNone("PlanCommitter", "ContainerGrant"))
-        .should().dependOnClassesThat().haveSimpleName("ContainerGrant").check(ours);
+    noClasses().that(areNone("PlanCommitter", "ContainerAllocation"))
+        .should().dependOnClassesThat().haveSimpleName("ContainerAllocation").check(ours);
   }
 
   private static void onlyCommitCalls(Class<?> owner, String method) {

@@ -163,9 +163,9 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(0, read().one("ask").get(7).asInt());
   }
 
-  /** An AM that never takes back what it was granted goes on for as long as it likes. */
+  /** An AM that never takes back what it was allocated goes on for as long as it likes. */
   @Test
-  public void hostsOfGrantedAsksMakeRoom() throws Exception {
+  public void hostsOfAllocatedAsksMakeRoom() throws Exception {
     start();
     for (int id = 1; id <= 4; id++) {
       List<ResourceRequest> rows = hosts(0, 9_000, id, 1);
@@ -177,7 +177,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     }
   }
 
-  private Set<SchedulerRequestKey> notedAsGranted() throws Exception {
+  private Set<SchedulerRequestKey> notedAsAllocated() throws Exception {
     Object rows = FieldUtils.readField(scheduler.getApplicationAttempt(
         am.getApplicationAttemptId()), "askRows", true);
     @SuppressWarnings("unchecked")
@@ -186,7 +186,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     return served;
   }
 
-  /** Of an ask that named no host nothing is kept once it is granted. */
+  /** Of an ask that named no host nothing is kept once it is allocated. */
   @Test
   public void nothingIsNotedOfAsksWithoutHosts() throws Exception {
     start();
@@ -196,7 +196,7 @@ public class AskLimitsTest extends SchedulerTestBase {
       assertEquals(1, collect(am).size());
       read();
     }
-    assertEquals(Collections.emptySet(), notedAsGranted());
+    assertEquals(Collections.emptySet(), notedAsAllocated());
   }
 
   /** What came back with a lost container is kept, whichever thread looks first. */
@@ -207,7 +207,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     rows.add(row("*", 1, 1));
     taken(rows);
     assertEquals(6_000, read().one("ask").get(8).size());
-    notedAsGranted().add(SchedulerRequestKey.create(rows.get(0)));
+    notedAsAllocated().add(SchedulerRequestKey.create(rows.get(0)));
     refused(hosts(0, 6_000, 2, 1), IN_ALL, "names 12001 hosts and racks");
     taken(Collections.singletonList(row("n1", 1, 2)));
     assertEquals(6_000, read().one("ask").get(8).size());

@@ -79,7 +79,7 @@ public class KeptContainersTest extends SchedulerTestBase {
   private void step() throws Exception {
     int choice = random.nextInt(6);
     if (choice < 2) {
-      grant(1 + random.nextInt(3));
+      allocate(1 + random.nextInt(3));
     } else if (choice == 2) {
       end(new ArrayList<>(running.keySet()).get(random.nextInt(running.size())));
     } else if (choice == 3) {
@@ -96,10 +96,10 @@ public class KeptContainersTest extends SchedulerTestBase {
     return machines.get(random.nextInt(machines.size()));
   }
 
-  private void grant(int count) throws Exception {
+  private void allocate(int count) throws Exception {
     MockNM nm = anyMachine();
     JsonNode ask = ask(am, SIZE_MB, 5, count);
-    reported += rounds.commit(ScriptedRounds.allocate(ask, node(nm), count)).granted;
+    reported += rounds.commit(ScriptedRounds.allocate(ask, node(nm), count)).allocated;
     for (Container container : collect(am)) {
       running.put(container.getId(), nm);
       report(container.getId(), ContainerState.RUNNING);

@@ -49,9 +49,9 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     read();
   }
 
-  private List<Container> granted(int count) throws Exception {
+  private List<Container> allocated(int count) throws Exception {
     JsonNode ask = ask(am, 1024, 5, count);
-    assertEquals(count, rounds.commit(ScriptedRounds.allocate(ask, node(nm), count)).granted);
+    assertEquals(count, rounds.commit(ScriptedRounds.allocate(ask, node(nm), count)).allocated);
     return collect(am);
   }
 
@@ -86,7 +86,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   @Test
   public void roomIsReportedWhenItIsFree() throws Exception {
     start();
-    List<Container> containers = granted(2);
+    List<Container> containers = allocated(2);
     report(containers.get(0), ContainerState.RUNNING);
     assertEquals(1, read().all("container_started").size());
     release(containers.get(0));
@@ -125,7 +125,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   @Test
   public void aContainerThatTheSchedulerKillsEndsAsPreempted() throws Exception {
     start();
-    Container container = granted(1).get(0);
+    Container container = allocated(1).get(0);
     report(container, ContainerState.RUNNING);
     scheduler.killContainer(scheduler.getRMContainer(container.getId()));
     rm.drainEvents();
@@ -144,7 +144,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   @Test
   public void preemptionWithGrace() throws Exception {
     start();
-    Container container = granted(1).get(0);
+    Container container = allocated(1).get(0);
     long number = read().one("outcomes").get(3).asLong();
     report(container, ContainerState.RUNNING);
     rounds.commit(new PlanMessage.Preempt(number, 4000, "fairness", 0));

@@ -51,7 +51,8 @@ public class RecoveryTest extends SchedulerTestBase {
     assertTrue(batch.one("ask").get(5).asBoolean());
     assertEquals("[1,1,0,1,[8192,8]]", batch.check.toString());
     assertEquals("[0, 0]", Arrays.toString(scheduler.queues().root().usedByAms()));
-    assertEquals(1, rounds.commit(ScriptedRounds.allocate(batch.one("ask"), node(nm), 1)).granted);
+    assertEquals(1,
+        rounds.commit(ScriptedRounds.allocate(batch.one("ask"), node(nm), 1)).allocated);
   }
 
   /** With keepContainers the running ones go on under the next attempt. */
@@ -125,7 +126,7 @@ public class RecoveryTest extends SchedulerTestBase {
     am.allocate("*", 1024, 1, new ArrayList<ContainerId>());
     rm.drainEvents();
     JsonNode ask = read().one("ask");
-    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1)).granted);
+    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1)).allocated);
     List<Container> more = collect(am);
     assertFalse("a number of the life before is not given again",
         containers.stream().anyMatch(old -> old.getId().equals(more.get(0).getId())));

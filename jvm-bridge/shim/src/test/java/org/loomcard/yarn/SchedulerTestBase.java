@@ -107,7 +107,7 @@ public abstract class SchedulerTestBase {
     return app;
   }
 
-  /** Grants every outstanding AM ask on this node, launches the AM and registers it. */
+  /** Allocations every outstanding AM ask on this node, launches the AM and registers it. */
   protected MockAM launchAm(RMApp app, MockNM nm) throws Exception {
     rm.waitForState(app.getApplicationId(), RMAppState.ACCEPTED);
     until("an attempt", () -> app.getCurrentAppAttempt() != null

@@ -16,16 +16,16 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEv
 
 /**
  * The production ResourceManager with its production dispatchers, without a web page, and with two
- * places to look in: when a grant is made, and when a node update has been handled.
+ * places to look in: when an allocation is made, and when a node update has been handled.
  */
 final class BenchmarkResourceManager extends ResourceManager {
   static final String SCHEDULER_DISPATCHER = "SchedulerEventDispatcher";
   static final String RM_DISPATCHER = "RM Event dispatcher";
 
-  private final GrantWatch watch;
+  private final AllocationWatch watch;
   private final Consumer<NodeId> nodeUpdated;
 
-  BenchmarkResourceManager(GrantWatch watch, Consumer<NodeId> nodeUpdated) {
+  BenchmarkResourceManager(AllocationWatch watch, Consumer<NodeId> nodeUpdated) {
     this.watch = watch;
     this.nodeUpdated = nodeUpdated;
   }
@@ -56,12 +56,12 @@ final class BenchmarkResourceManager extends ResourceManager {
   private static final class WatchedDispatcher extends AsyncDispatcher {
     private final EventHandler<Event> watched;
 
-    WatchedDispatcher(GrantWatch watch) {
+    WatchedDispatcher(AllocationWatch watch) {
       super(RM_DISPATCHER);
       EventHandler<Event> queue = super.getEventHandler();
       watched = event -> {
         if (event.getType() == RMAppAttemptEventType.CONTAINER_ALLOCATED) {
-          watch.granted(((RMAppAttemptEvent) event).getApplicationAttemptId());
+          watch.allocated(((RMAppAttemptEvent) event).getApplicationAttemptId());
         }
         queue.handle(event);
       };

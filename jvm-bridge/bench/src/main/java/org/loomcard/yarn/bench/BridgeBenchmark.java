@@ -62,7 +62,7 @@ public final class BridgeBenchmark {
       throws InterruptedException, JsonProcessingException {
     cluster.watch.drain();
     CpuUse cpu = CpuUse.now();
-    long grants = cluster.watch.grants();
+    long allocations = cluster.watch.allocations();
     long updates = cluster.nodeDriver.updates();
     long start = System.nanoTime();
     Thread.sleep(seconds * MS);
@@ -72,7 +72,7 @@ public final class BridgeBenchmark {
     line.put("phase", phase);
     line.put("window", window);
     line.put("seconds", nanos / NANOS_PER_SECOND);
-    line.put("allocations", cluster.watch.grants() - grants);
+    line.put("allocations", cluster.watch.allocations() - allocations);
     line.put("node_updates", cluster.nodeDriver.updates() - updates);
     line.put("cpu_seconds", CpuUse.now().since(cpu));
     line.put("wait_ms", quantiles(cluster.watch.drain()));
@@ -87,8 +87,8 @@ public final class BridgeBenchmark {
     if (cluster.scheduler() instanceof LoomcardScheduler) {
       ShimMetrics metrics = ((LoomcardScheduler) cluster.scheduler()).metrics();
       metrics.refused().forEach((reason, count) -> counts.put("refused " + reason, count));
-      counts.put("policy", metrics.grantedByPolicy());
-      counts.put("fallback", metrics.grantedByFallback());
+      counts.put("policy", metrics.allocatedByPolicy());
+      counts.put("fallback", metrics.allocatedByFallback());
     }
     return counts;
   }

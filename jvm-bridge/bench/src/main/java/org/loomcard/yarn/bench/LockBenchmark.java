@@ -59,7 +59,7 @@ public final class LockBenchmark {
 
   private LockBenchmark(BenchmarkSettings settings) throws Exception {
     this.settings = settings;
-    manager = new BenchmarkResourceManager(new GrantWatch(), node -> { });
+    manager = new BenchmarkResourceManager(new AllocationWatch(), node -> { });
     manager.init(SchedulerConfiguration.of(settings));
     manager.start();
     scheduler = (WatchedScheduler) manager.getResourceScheduler();
@@ -214,7 +214,7 @@ public final class LockBenchmark {
     line.put("waits", waits.size());
     line.put("median_wait_ms", waits.isEmpty() ? 0 : waits.get(waits.size() / 2));
     line.put("longest_wait_ms", waits.isEmpty() ? 0 : waits.get(waits.size() - 1));
-    line.put("by_fallback", scheduler.metrics().grantedByFallback());
+    line.put("by_fallback", scheduler.metrics().allocatedByFallback());
     line.put("holds", scheduler.holds.take());
     waits.clear();
     System.out.println(json.writeValueAsString(line));

@@ -21,7 +21,7 @@ final class SimulatedCluster {
   private static final long DEADLINE_MS = 120_000;
   private static final long LOOK_MS = 20;
 
-  final GrantWatch watch = new GrantWatch();
+  final AllocationWatch watch = new AllocationWatch();
   final NodeDriver nodeDriver;
   final MasterDriver masterDriver;
   private final BenchmarkSettings settings;
@@ -67,7 +67,7 @@ final class SimulatedCluster {
     long wanted = (long) (0.95 * settings.nodes * settings.slots);
     await("the cluster to be full", () -> {
       masterDriver.check();
-      return watch.grants() >= wanted;
+      return watch.allocations() >= wanted;
     });
   }
 

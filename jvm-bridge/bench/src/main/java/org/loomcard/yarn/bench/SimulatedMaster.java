@@ -26,7 +26,7 @@ final class SimulatedMaster {
   private final NodeDriver nodes;
   private final Resource size = Resource.newInstance(BenchmarkSettings.MEMORY_MB_PER_SLOT, 1);
   private final Priority priority = Priority.newInstance(1);
-  /** Pairs (time of the ask, containers of it not yet granted), oldest first. */
+  /** Pairs (time of the ask, containers of it not yet allocated), oldest first. */
   private final ArrayDeque<long[]> waiting = new ArrayDeque<>();
   private int responseId;
 
@@ -68,7 +68,9 @@ final class SimulatedMaster {
     allocate(inAll);
   }
 
-  /** Returns when the oldest container still waited for was asked for, and counts it as granted. */
+  /**
+   * Returns when the oldest container still waited for was asked for, and counts it as allocated.
+   */
   long takeAskTime() {
     synchronized (waiting) {
       long[] oldest = waiting.peek();

@@ -70,11 +70,11 @@ public final class BrokenScheduler extends LoomcardScheduler {
             ? Collections.emptyList() : asks;
     Allocation answer = super.heartbeat(id, kind, releases, blacklistAdditions, blacklistRemovals,
         updated);
-    List<Container> granted = answer.getContainers();
-    if (!granted.isEmpty() && breaks("grant-twice", heartbeats.incrementAndGet(), 4)) {
-      granted = new ArrayList<>(granted);
-      granted.add(granted.get(0));
-      return new Allocation(granted, answer.getResourceLimit(), null, null, null,
+    List<Container> allocated = answer.getContainers();
+    if (!allocated.isEmpty() && breaks("allocate-twice", heartbeats.incrementAndGet(), 4)) {
+      allocated = new ArrayList<>(allocated);
+      allocated.add(allocated.get(0));
+      return new Allocation(allocated, answer.getResourceLimit(), null, null, null,
           answer.getNMTokens());
     }
     return answer;
@@ -120,7 +120,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
     super.handle(event);
   }
 
-  /** Holds the lock that every grant needs. */
+  /** Holds the lock that every allocation needs. */
   private void freeze() {
     writeLock.lock();
     try {

@@ -149,8 +149,8 @@ public final class ChaosResourceManager extends ResourceManager {
     figures.put("version", status.applied.version);
     figures.put("last_failure", status.lastFailure);
     figures.put("rounds", counters.rounds());
-    figures.put("granted", loomcard().metrics().grantedByPolicy());
-    figures.put("granted_by_fallback", loomcard().metrics().grantedByFallback());
+    figures.put("allocated", loomcard().metrics().allocatedByPolicy());
+    figures.put("allocated_by_fallback", loomcard().metrics().allocatedByFallback());
     figures.put("refused", loomcard().metrics().refused());
     figures.put("failures", counters.failures());
     figures.put("resyncs", counters.resyncs());

@@ -130,7 +130,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
       ended(status);
     }
     for (Container container : response.getAllocatedContainers()) {
-      granted(container);
+      allocated(container);
     }
     model.heard(response.getAvailableResources(), manager.withVcores());
   }
@@ -144,14 +144,14 @@ final class ApplicationMaster implements WorkloadModel.Master {
     }
   }
 
-  private void granted(Container container) {
+  private void allocated(Container container) {
     int key = asks.keyOf(container.getPriority().getPriority(),
         container.getAllocationRequestId());
     String host = context.topology().name(container.getNodeId().getHost());
-    asks.rows(key).granted(host);
-    Use use = model.granted(key, host);
+    asks.rows(key).allocated(host);
+    Use use = model.allocated(key, host);
     Task task = use == null ? null : use.task;
-    context.log().write(line("granted", container.getId()).put("node", host)
+    context.log().write(line("allocated", container.getId()).put("node", host)
         .put("stage", application.executors == null ? stageId(key) : "")
         .put("task", task == null ? -1 : task.index)
         .put("attempt", task == null ? 1 : task.attempt));

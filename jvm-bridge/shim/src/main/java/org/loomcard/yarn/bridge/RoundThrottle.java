@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
  * When the round thread runs. YARN's threads signal, which costs them an increment; the round
  * thread waits, and at light load delays a small batch, since tiny batches cost CPU. The delay
  * counts from the batch before, so that an ask after a quiet time is sent at once. A batch for
- * which no ask waits changes no grant, and may be delayed longer.
+ * which no ask waits changes no allocation, and may be delayed longer.
  */
 final class RoundThrottle {
   /** Records of a batch, or signals, from which on delaying gains nothing. */

@@ -27,7 +27,7 @@ final class StalledQueues {
   static final long FIRST_REST_MS = 1_000;
   static final long LONGEST_REST_MS = 300_000;
   /** So many containers by the policy, and the next stall of the queue is the first one again. */
-  static final int GOOD_GRANTS = 20;
+  static final int GOOD_ALLOCATIONS = 20;
   /** Between two rounds of the fallback: the policy of the other queues gets its turn. */
   private static final long SERVE_EVERY_MS = 100;
   private static final Logger LOG = LoggerFactory.getLogger(StalledQueues.class);
@@ -38,7 +38,7 @@ final class StalledQueues {
   private final long lookEveryMs;
   private final Map<String, QueueStall> stalls = new ConcurrentSkipListMap<>();
   /** What the policy had placed in a queue when its rest ended. */
-  private final Map<String, Long> grantsBefore = new HashMap<>();
+  private final Map<String, Long> allocationsBefore = new HashMap<>();
   private Set<String> resting = new HashSet<>();
   private long lookAtMs;
   private long serveAtMs;
@@ -67,7 +67,7 @@ final class StalledQueues {
   /** Another policy or process, or the fallback serves everybody: nobody is to blame yet. */
   void clear() {
     stalls.clear();
-    grantsBefore.clear();
+    allocationsBefore.clear();
     resting = new HashSet<>();
     scheduler.forgetStalled();
   }
@@ -118,16 +118,16 @@ final class StalledQueues {
 
   private void endRests(long nowMs) {
     for (QueueStall stall : all()) {
-      long grants = scheduler.grantsByPolicy(stall.queue);
+      long allocations = scheduler.allocationsByPolicy(stall.queue);
       if (resting.contains(stall.queue)) {
         if (nowMs >= stall.untilMs) {
           resting.remove(stall.queue);
-          grantsBefore.put(stall.queue, grants);
+          allocationsBefore.put(stall.queue, allocations);
           LOG.info("Queue {}: its policy is tried again", stall.queue);
         }
-      } else if (grants - grantsBefore.get(stall.queue) >= GOOD_GRANTS) {
+      } else if (allocations - allocationsBefore.get(stall.queue) >= GOOD_ALLOCATIONS) {
         stalls.remove(stall.queue);
-        grantsBefore.remove(stall.queue);
+        allocationsBefore.remove(stall.queue);
       }
     }
   }

@@ -220,7 +220,7 @@ public final class ContainerResizes {
     }
     boolean grows = container.getExecutionType() == ExecutionType.GUARANTEED;
     long[] more = Amounts.of(attempt.getPendingAsk(key, "*").getPerAllocationResource());
-    if (!committer.grantResize(attempt, key, node)) {
+    if (!committer.allocateResize(attempt, key, node)) {
       return false;
     }
     if (grows) {
@@ -231,7 +231,7 @@ public final class ContainerResizes {
     return true;
   }
 
-  /** The AM has fetched changes that were granted. */
+  /** The AM has fetched changes that were allocated. */
   public void fetched(LoomcardAttempt attempt, List<Container> increased,
       List<Container> promoted) {
     settle(attempt, increased);

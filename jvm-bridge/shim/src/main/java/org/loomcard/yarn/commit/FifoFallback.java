@@ -26,8 +26,8 @@ import org.loomcard.yarn.state.LoomcardNode;
  * What serves the cluster while no policy process can: applications in order of arrival, asks in
  * order of priority, nodes by number, near places first. An ask that fits nowhere blocks no other.
  *
- * <p>It searches without YARN's lock and takes it for grants alone, at most {@link #SLICE} at a
- * time. A round lasts about {@link #BUDGET_NANOS}; the next one goes on where it stopped, so that
+ * <p>It searches without YARN's lock and takes it for allocations alone, at most {@link #SLICE} at
+ * a time. A round lasts about {@link #BUDGET_NANOS}; the next one goes on where it stopped, so that
  * every application gets its turn, and begins no sooner than a pause of the same length later. Any
  * thread may call it; one at a time runs.
  */
@@ -64,18 +64,18 @@ public final class FifoFallback {
     }
 
     /**
-     * Grants one container, under the write lock.
+     * Allocates one container, under the write lock.
      *
-     * @return null when it was granted, else the reason code, or {@link #ENOUGH}
+     * @return null when it was allocated, else the reason code, or {@link #ENOUGH}
      */
-    String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node);
+    String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node);
 
-    /** All places for the ask were looked at, or it was granted what it wants. */
+    /** All places for the ask were looked at, or it was allocated what it wants. */
     default void looked(LoomcardAttempt attempt, SchedulerRequestKey key) {
     }
   }
 
-  /** What {@link Task#grant} answers where nothing more is to be done for the ask. */
+  /** What {@link Task#allocate} answers where nothing more is to be done for the ask. */
   static final String ENOUGH = "ENOUGH";
 
   /** Serves everybody. */
@@ -104,20 +104,21 @@ public final class FifoFallback {
   }
 
   /**
-   * Grants what fits and returns how many containers that was. The caller holds no lock of YARN's.
+   * Allocates what fits and returns how many containers that was. The caller holds no lock of
+   * YARN's.
    */
   public synchronized int round() {
     pause();
     long begin = nanoTime.getAsLong();
     endNanos = begin + BUDGET_NANOS;
-    int granted = 0;
+    int allocated = 0;
     nodes = null;
     unfinished = false;
     for (LoomcardApplication next : cluster.applications()) {
       if (next.number() < application || !task.serves(next)) {
         continue;
       }
-      granted += serve(next);
+      allocated += serve(next);
       if (unfinished) {
         break;
       }
@@ -128,7 +129,7 @@ public final class FifoFallback {
     }
     long now = nanoTime.getAsLong();
     resumeAtNanos = now + Math.max(LEAST_PAUSE_NANOS, now - begin);
-    return granted;
+    return allocated;
   }
 
   private void pause() {
@@ -160,7 +161,7 @@ public final class FifoFallback {
       application = next.number();
       served = null;
     }
-    int granted = 0;
+    int allocated = 0;
     Map<Partition, ExhaustedShapes> nowhere = new HashMap<>();
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
       if (key.getContainerToUpdate() != null || served != null && key.compareTo(served) <= 0
@@ -168,17 +169,17 @@ public final class FifoFallback {
         continue;
       }
       int more = serve(attempt, key, nowhere);
-      granted += more;
+      allocated += more;
       if (isTimeOver()) {
-        // An ask that was granted something may have more to take; any other had its turn.
+        // An ask that was allocated something may have more to take; any other had its turn.
         served = more > 0 ? served : key;
         unfinished = true;
-        return granted;
+        return allocated;
       }
       task.looked(attempt, key);
       served = key;
     }
-    return granted;
+    return allocated;
   }
 
   private int serve(LoomcardAttempt attempt, SchedulerRequestKey key,
@@ -190,7 +191,7 @@ public final class FifoFallback {
     String label = any.getNodeLabelExpression();
     String asked = label == null ? "" : label;
     long[] size = Amounts.of(any.getCapability());
-    int granted = 0;
+    int allocated = 0;
     for (Partition partition : nodes().partitions(asked)) {
       if (!partition.mayFit(size)) {
         continue;
@@ -199,9 +200,9 @@ public final class FifoFallback {
           attempt.isAmAsk(), asked) != null) {
         break;
       }
-      granted += serve(attempt, key, size, partition, nowhere);
+      allocated += serve(attempt, key, size, partition, nowhere);
     }
-    return granted;
+    return allocated;
   }
 
   private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
@@ -224,7 +225,7 @@ public final class FifoFallback {
         partition.fitsNowhere(size);
       }
     }
-    return search.granted;
+    return search.allocated;
   }
 
   /** The nodes that the ask may use: its hosts, then its racks, then all when it allows them. */
@@ -253,14 +254,14 @@ public final class FifoFallback {
     return hosts;
   }
 
-  /** Grants the containers of one ask on the places given, in their order. */
+  /** Allocates the containers of one ask on the places given, in their order. */
   private final class Search {
     private final LoomcardAttempt attempt;
     private final SchedulerRequestKey key;
     private final long[] size;
     private final List<FreeNode> places;
     private int at;
-    private int granted;
+    private int allocated;
     private boolean done;
     /** Whether a place with room was passed over for another reason, which is this attempt's. */
     private boolean wasForbidden;
@@ -282,7 +283,7 @@ public final class FifoFallback {
       while (toNextPlace() && !done) {
         writeLock.lock();
         try {
-          grantSlice();
+          allocateSlice();
         } finally {
           writeLock.unlock();
         }
@@ -310,17 +311,17 @@ public final class FifoFallback {
       return !forbidden;
     }
 
-    private void grantSlice() {
+    private void allocateSlice() {
       for (int i = 0; i < SLICE && at < places.size() && !done; i++) {
         FreeNode place = places.get(at);
         if (!place.mayFit(size)) {
           at++;
           continue;
         }
-        String refusal = task.grant(attempt, key, place.node);
+        String refusal = task.allocate(attempt, key, place.node);
         if (refusal == null) {
           place.take(size);
-          granted++;
+          allocated++;
         } else {
           refused(place, refusal);
         }
@@ -366,8 +367,8 @@ public final class FifoFallback {
     }
 
     @Override
-    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
-      return committer.grantByFallback(attempt, key, node);
+    public String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+      return committer.allocateByFallback(attempt, key, node);
     }
   }
 }

@@ -14,7 +14,7 @@ import org.loomcard.yarn.state.LoomcardNode;
 
 /**
  * The nodes that had room when this was made, by partition, host and rack. Read without YARN's
- * lock, so it is a hint: each grant is checked again under the lock. For one thread.
+ * lock, so it is a hint: each allocation is checked again under the lock. For one thread.
  */
 public final class FitIndex {
   private final Map<String, Partition> partitions = new TreeMap<>();
@@ -82,7 +82,7 @@ public final class FitIndex {
       return within(size, free);
     }
 
-    /** A container of that size was granted here. */
+    /** A container of that size was allocated here. */
     void take(long[] size) {
       Amounts.add(free, Amounts.negative(size));
     }

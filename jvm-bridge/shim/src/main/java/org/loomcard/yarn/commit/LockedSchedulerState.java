@@ -40,7 +40,7 @@ public final class LockedSchedulerState implements SchedulerState {
   private final TrialGate gate = new TrialGate();
 
   /**
-   * @param ready whether containers may be granted yet: not in the first seconds after a recovery
+   * @param ready whether containers may be allocated yet: not in the first seconds after a recovery
    */
   public LockedSchedulerState(ClusterState cluster, QueueTree tree, PlanCommitter committer,
       FifoFallback fallback, Progress progress, ContainerResizes resizes,
@@ -110,7 +110,7 @@ public final class LockedSchedulerState implements SchedulerState {
     if (!late) {
       setPolicyHeadroom(plan);
     }
-    return new CommitReport(outcome.granted, outcome.preempted, outcome.refused);
+    return new CommitReport(outcome.allocated, outcome.preempted, outcome.refused);
   }
 
   private void setPolicyHeadroom(PlanMessage plan) {
@@ -159,9 +159,9 @@ public final class LockedSchedulerState implements SchedulerState {
   }
 
   @Override
-  public long grantsByPolicy(String queue) {
+  public long allocationsByPolicy(String queue) {
     LoomcardQueue leaf = tree.find(queue);
-    return leaf == null ? 0 : leaf.grantsByPolicy();
+    return leaf == null ? 0 : leaf.allocationsByPolicy();
   }
 
   private void forgetHeadroom() {

@@ -52,7 +52,7 @@ public final class PlanCommitter {
     final List<Refusal> refusals = new ArrayList<>();
     long firstContainer;
     long[] numbers = new long[16];
-    int granted;
+    int allocated;
     int preempted;
     int refused;
 
@@ -61,15 +61,15 @@ public final class PlanCommitter {
       this.decisions = plan.decisions.size();
     }
 
-    private void granted(RMContainer container) {
-      if (granted == numbers.length) {
-        numbers = Arrays.copyOf(numbers, 2 * granted);
+    private void allocated(RMContainer container) {
+      if (allocated == numbers.length) {
+        numbers = Arrays.copyOf(numbers, 2 * allocated);
       }
-      numbers[granted++] = container.getContainerId().getContainerId();
+      numbers[allocated++] = container.getContainerId().getContainerId();
     }
 
     long[] numbers() {
-      return Arrays.copyOf(numbers, granted);
+      return Arrays.copyOf(numbers, allocated);
     }
   }
 
@@ -83,8 +83,8 @@ public final class PlanCommitter {
       int end = Math.min(decisions.size(), next + SLICE);
       writeLock.lock();
       try {
-        int most = outcome.granted + SLICE;
-        while (next < end && outcome.granted < most) {
+        int most = outcome.allocated + SLICE;
+        while (next < end && outcome.allocated < most) {
           carryOut(next, decisions.get(next), outcome);
           next++;
         }
@@ -136,8 +136,8 @@ public final class PlanCommitter {
     } else if (decision instanceof PlanMessage.Preempt) {
       preempt(index, (PlanMessage.Preempt) decision, outcome);
     } else {
-      String reason = decision instanceof PlanMessage.Reserve ? reserve((PlanMessage.Reserve) decision)
-          : unreserve((PlanMessage.Unreserve) decision);
+      String reason = decision instanceof PlanMessage.Reserve
+          ? reserve((PlanMessage.Reserve) decision) : unreserve((PlanMessage.Unreserve) decision);
       if (reason != null) {
         refuse(index, 1, reason, outcome);
       }
@@ -157,23 +157,23 @@ public final class PlanCommitter {
       refuse(index, decision.count, ReasonCodes.ASK_GONE, outcome);
       return;
     }
-    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    ContainerAllocation allocation = new ContainerAllocation(attempt, key, node);
     for (int done = 0; done < decision.count; done++) {
-      reason = grant.refusal();
+      reason = allocation.refusal();
       if (reason != null) {
         refuse(index, decision.count - done, reason, outcome);
         attempt.reportedAsks().sendAgain(key); // no round for it: the refusal brings one
         return;
       }
-      RMContainer container = grant.carryOut();
-      cluster.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container,
-          grant.isAm());
-      outcome.granted(container);
-      attempt.loomcardQueue().grantedByPolicy();
-      metrics.countPolicyGrant();
-      LOG.debug("{} granted on {}", container.getContainerId(), node.getNodeID());
+      RMContainer container = allocation.carryOut();
+      cluster.containerAllocated(outcome.firstContainer + outcome.allocated, attempt, node,
+          container, allocation.isAm());
+      outcome.allocated(container);
+      attempt.loomcardQueue().allocatedByPolicy();
+      metrics.countPolicyAllocation();
+      LOG.debug("{} allocated on {}", container.getContainerId(), node.getNodeID());
     }
-    if (grant.isExhausted()) {
+    if (allocation.isExhausted()) {
       attempt.reportedAsks().forget(key);
     }
   }
@@ -221,13 +221,13 @@ public final class PlanCommitter {
     if (key == null) {
       return ReasonCodes.ASK_GONE;
     }
-    ContainerGrant grant = new ContainerGrant(attempt, key, node);
-    String reason = grant.refusalOnEmptyNode();
+    ContainerAllocation allocation = new ContainerAllocation(attempt, key, node);
+    String reason = allocation.refusalOnEmptyNode();
     if (reason == null) {
-      reason = cluster.reservations().refusal(attempt, key, node, grant.amounts());
+      reason = cluster.reservations().refusal(attempt, key, node, allocation.amounts());
     }
     if (reason == null) {
-      cluster.reservations().put(attempt, key, node, grant.amounts(), decision.untilMs);
+      cluster.reservations().put(attempt, key, node, allocation.amounts(), decision.untilMs);
     }
     return reason;
   }
@@ -249,29 +249,31 @@ public final class PlanCommitter {
   }
 
   /**
-   * Grants one container for the fallback, if every check passes; the caller holds the write lock.
+   * Allocates one container for the fallback, if every check passes; the caller holds the write
+   * lock.
    *
-   * @return null when it was granted, else the reason code
+   * @return null when it was allocated, else the reason code
    */
-  String grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+  String allocateByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     if (!isLive(node)) {
       return ReasonCodes.NODE_GONE;
     }
-    ContainerGrant grant = new ContainerGrant(attempt, key, node);
-    String reason = grant.refusal();
+    ContainerAllocation allocation = new ContainerAllocation(attempt, key, node);
+    String reason = allocation.refusal();
     if (reason != null) {
       return reason;
     }
-    RMContainer container = grant.carryOut();
-    cluster.containerGivenByFallback(attempt, node, container, grant.isAm());
+    RMContainer container = allocation.carryOut();
+    cluster.containerGivenByFallback(attempt, node, container, allocation.isAm());
     attempt.reportedAsks().changed(key);
-    metrics.countFallbackGrant();
+    metrics.countFallbackAllocation();
     return null;
   }
 
-  /** What {@link #grantByFallback} would answer; grants nothing. */
+  /** What {@link #allocateByFallback} would answer; allocates nothing. */
   String refusal(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
-    return isLive(node) ? new ContainerGrant(attempt, key, node).refusal() : ReasonCodes.NODE_GONE;
+    return isLive(node) ? new ContainerAllocation(attempt, key, node).refusal()
+        : ReasonCodes.NODE_GONE;
   }
 
   private boolean isLive(LoomcardNode node) {
@@ -282,12 +284,12 @@ public final class PlanCommitter {
    * Serves an increase or a promotion of a running container, if every check passes. There is
    * nothing to decide: the node is the container's. The caller holds the write lock.
    */
-  boolean grantResize(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
-    ContainerGrant grant = new ContainerGrant(attempt, key, node);
-    if (grant.refusal() != null) {
+  boolean allocateResize(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    ContainerAllocation allocation = new ContainerAllocation(attempt, key, node);
+    if (allocation.refusal() != null) {
       return false;
     }
-    grant.carryOut();
+    allocation.carryOut();
     metrics.countResize();
     return true;
   }

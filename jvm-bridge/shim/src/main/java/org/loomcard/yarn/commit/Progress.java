@@ -96,7 +96,7 @@ public final class Progress {
     idle.clear();
   }
 
-  /** Grants what fits to the asks of these queues that no stated rule keeps waiting. */
+  /** Allocates what fits to the asks of these queues that no stated rule keeps waiting. */
   int serve(Set<String> queues, long atMs, WaitReasons stated) {
     nowMs = atMs;
     waits = stated;
@@ -186,7 +186,7 @@ public final class Progress {
     }
 
     @Override
-    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    public String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
       String refusal = committer.refusal(attempt, key, node);
       fits |= refusal == null;
       return refusal == null ? FifoFallback.ENOUGH : refusal;
@@ -229,7 +229,7 @@ public final class Progress {
     }
 
     @Override
-    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    public String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
       String refusal = committer.refusal(attempt, key, node);
       if (refusal != null) {
         return refusal;
@@ -269,12 +269,12 @@ public final class Progress {
 
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
-      return !isKept(attempt, key, false); // what this round grants to it is no share
+      return !isKept(attempt, key, false); // what this round allocates to it is no share
     }
 
     @Override
-    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
-      return committer.grantByFallback(attempt, key, node);
+    public String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+      return committer.allocateByFallback(attempt, key, node);
     }
   }
 }

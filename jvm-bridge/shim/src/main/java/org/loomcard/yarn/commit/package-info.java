@@ -1,5 +1,5 @@
 /**
- * Carries plans out: checks each decision under the scheduler's write lock, grants, preempts,
+ * Carries plans out: checks each decision under the scheduler's write lock, allocates, preempts,
  * resizes and holds. Also holds the FIFO that serves while no policy does. The only package that
  * changes an allocation.
  */

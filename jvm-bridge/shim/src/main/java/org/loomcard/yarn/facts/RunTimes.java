@@ -25,10 +25,10 @@ public final class RunTimes {
     launchedMs = fetchedMs >= lastMs ? fetchedMs : middle(lastMs, nowMs);
   }
 
-  /** A node reported it RUNNING after a restart of the ResourceManager, which granted it then. */
-  public synchronized void recovered(long grantedMs) {
-    startedMs = grantedMs;
-    launchedMs = grantedMs;
+  /** A node reported it RUNNING after a restart of the ResourceManager, which allocated it then. */
+  public synchronized void recovered(long allocatedMs) {
+    startedMs = allocatedMs;
+    launchedMs = allocatedMs;
   }
 
   /** A heartbeat reported that it has ended; the heartbeat before was at {@code lastMs}. */

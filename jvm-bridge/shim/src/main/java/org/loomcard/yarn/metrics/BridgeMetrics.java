@@ -77,10 +77,10 @@ public final class BridgeMetrics implements MetricsSource {
         .addCounter(info("Failures", "Times the fallback took over"), counters.failures())
         .addCounter(info("Restarts", "Restarts of the policy process"), counters.restarts())
         .addCounter(info("Swaps", "Policy configurations applied"), counters.swaps())
-        .addCounter(info("GrantedByPolicy", "Containers that a plan placed"),
-            metrics.grantedByPolicy())
-        .addCounter(info("GrantedByFallback", "Containers that the fallback placed"),
-            metrics.grantedByFallback())
+        .addCounter(info("AllocatedByPolicy", "Containers that a plan placed"),
+            metrics.allocatedByPolicy())
+        .addCounter(info("AllocatedByFallback", "Containers that the fallback placed"),
+            metrics.allocatedByFallback())
         .addCounter(info("Preempted", "Containers that a plan took back"), metrics.preempted());
     long refused = 0;
     for (Map.Entry<String, Long> each : metrics.refused().entrySet()) {

@@ -8,12 +8,12 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
- * What the shim did since it started: containers granted by origin, refused by reason. Read from
+ * What the shim did since it started: containers allocated by origin, refused by reason. Read from
  * any thread.
  */
 public final class ShimMetrics {
-  private final LongAdder grantedByPolicy = new LongAdder();
-  private final LongAdder grantedByFallback = new LongAdder();
+  private final LongAdder allocatedByPolicy = new LongAdder();
+  private final LongAdder allocatedByFallback = new LongAdder();
   private final LongAdder preempted = new LongAdder();
   private final LongAdder resizesServed = new LongAdder();
   private final LongAdder nodeUpdates = new LongAdder();
@@ -36,12 +36,12 @@ public final class ShimMetrics {
     nodeUpdates.increment(); // after the time: who sees a heartbeat counted sees its time, too
   }
 
-  public void countPolicyGrant() {
-    grantedByPolicy.increment();
+  public void countPolicyAllocation() {
+    allocatedByPolicy.increment();
   }
 
-  public void countFallbackGrant() {
-    grantedByFallback.increment();
+  public void countFallbackAllocation() {
+    allocatedByFallback.increment();
   }
 
   public void countPreemption() {
@@ -56,14 +56,14 @@ public final class ShimMetrics {
     refused.computeIfAbsent(reason, code -> new LongAdder()).add(count);
   }
 
-  /** Containers granted because a plan of the policy process said so. */
-  public long grantedByPolicy() {
-    return grantedByPolicy.sum();
+  /** Containers allocated because a plan of the policy process said so. */
+  public long allocatedByPolicy() {
+    return allocatedByPolicy.sum();
   }
 
-  /** Containers granted by the FIFO in the shim while no policy process could decide. */
-  public long grantedByFallback() {
-    return grantedByFallback.sum();
+  /** Containers allocated by the FIFO in the shim while no policy process could decide. */
+  public long allocatedByFallback() {
+    return allocatedByFallback.sum();
   }
 
   /** Containers that a plan took back. */
@@ -99,7 +99,7 @@ public final class ShimMetrics {
 
   @Override
   public String toString() {
-    return "granted by policy " + grantedByPolicy() + ", by fallback " + grantedByFallback()
+    return "allocated by policy " + allocatedByPolicy() + ", by fallback " + allocatedByFallback()
         + ", preempted "
         + preempted() + ", refused " + refused();
   }

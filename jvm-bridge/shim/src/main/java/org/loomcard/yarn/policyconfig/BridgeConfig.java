@@ -117,7 +117,7 @@ public final class BridgeConfig {
   /** How long a small batch may be held at light load; 0: never. */
   public final long batchDelayMs;
   /**
-   * Containers that one plan may grant; the next round follows at once. Without such a bound an
+   * Containers that one plan may allocate; the next round follows at once. Without such a bound an
    * empty cluster with a large backlog asks for a plan that can only be late, again and again.
    */
   public final int roundMaxContainers;

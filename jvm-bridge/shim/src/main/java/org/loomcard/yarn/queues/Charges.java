@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * such as an opportunistic one, gives nothing back.
  *
  * <p>YARN serves an increase by a second, temporary container on the same node. Its amounts are
- * charged to the container that grows, from the grant on; they are given back if the temporary
+ * charged to the container that grows, from the allocation on; they are given back if the temporary
  * container ends before the AM has fetched the increase.
  */
 public final class Charges {
@@ -42,8 +42,8 @@ public final class Charges {
   }
 
   /**
-   * The temporary container {@code id} was granted, by which {@code target} grows; one that was not
-   * charged before, an opportunistic container, is promoted by it.
+   * The temporary container {@code id} was allocated, by which {@code target} grows; one that was
+   * not charged before, an opportunistic container, is promoted by it.
    */
   public synchronized void grow(ContainerId id, ContainerId target, long[] more, LabelUse on) {
     Charge charge = charges.get(target);

@@ -53,7 +53,7 @@ public final class LoomcardQueue implements Queue {
   private volatile long[] amLimit;
 
   /** Written under the scheduler's write lock. */
-  private volatile long grantsByPolicy;
+  private volatile long allocationsByPolicy;
   private volatile LabelShares labels = LabelShares.of(Collections.emptyMap());
 
   LoomcardQueue(String path, LoomcardQueue parent, int types, Configuration conf) {
@@ -159,13 +159,13 @@ public final class LoomcardQueue implements Queue {
   }
 
   /** A plan placed a container here. Under the scheduler's write lock. */
-  public void grantedByPolicy() {
-    grantsByPolicy++;
+  public void allocatedByPolicy() {
+    allocationsByPolicy++;
   }
 
   /** Containers that plans placed here since the start. */
-  public long grantsByPolicy() {
-    return grantsByPolicy;
+  public long allocationsByPolicy() {
+    return allocationsByPolicy;
   }
 
   /** So many more, or fewer, applications of a user live, here and in all queues above. */

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * anyone, each on its own.
  */
 public final class BridgeCounters {
-  private final AtomicLong grantedByFallback = new AtomicLong();
+  private final AtomicLong allocatedByFallback = new AtomicLong();
   public volatile long rounds;
   volatile long records;
   public volatile long lastRoundMicros;
@@ -19,7 +19,7 @@ public final class BridgeCounters {
   public volatile long failures;
   public volatile long starts;
   public volatile long swaps;
-  public volatile long granted;
+  public volatile long allocated;
   volatile long preempted;
   volatile long refused;
   public volatile long overdue;
@@ -83,9 +83,9 @@ public final class BridgeCounters {
     return swaps;
   }
 
-  /** Containers granted by plans. */
-  public long granted() {
-    return granted;
+  /** Containers allocated by plans. */
+  public long allocated() {
+    return allocated;
   }
 
   /** Containers marked for preemption by plans. */
@@ -98,9 +98,9 @@ public final class BridgeCounters {
     return refused;
   }
 
-  /** Containers granted by the fallback. */
-  public long grantedByFallback() {
-    return grantedByFallback.get();
+  /** Containers allocated by the fallback. */
+  public long allocatedByFallback() {
+    return allocatedByFallback.get();
   }
 
   /** Times the fallback served while the policy process had not answered yet. */
@@ -113,10 +113,10 @@ public final class BridgeCounters {
     return stalls;
   }
 
-  /** The fallback granted so many. From any thread. */
+  /** The fallback allocated so many. From any thread. */
   public void countFallback(long containers) {
     if (containers > 0) {
-      grantedByFallback.addAndGet(containers);
+      allocatedByFallback.addAndGet(containers);
     }
   }
 }

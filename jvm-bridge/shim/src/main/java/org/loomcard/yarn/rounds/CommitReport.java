@@ -5,21 +5,21 @@ package org.loomcard.yarn.rounds;
  * batch.
  */
 public final class CommitReport {
-  /** Containers granted. */
-  public final int granted;
+  /** Containers allocated. */
+  public final int allocated;
   /** Containers marked for preemption. */
   public final int preempted;
   /** Containers and preemptions refused, for whatever reason. */
   public final int refused;
 
-  public CommitReport(int granted, int preempted, int refused) {
-    this.granted = granted;
+  public CommitReport(int allocated, int preempted, int refused) {
+    this.allocated = allocated;
     this.preempted = preempted;
     this.refused = refused;
   }
 
   @Override
   public String toString() {
-    return "granted " + granted + ", preempted " + preempted + ", refused " + refused;
+    return "allocated " + allocated + ", preempted " + preempted + ", refused " + refused;
   }
 }

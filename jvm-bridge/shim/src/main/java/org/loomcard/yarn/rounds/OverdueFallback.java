@@ -25,7 +25,7 @@ public final class OverdueFallback {
   private volatile boolean unserved;
   private long unservedNanos;
   private boolean served;
-  private int granted;
+  private int allocated;
 
   /** @param onServing called when a wait has become too long, before the fallback serves */
   public OverdueFallback(SchedulerState scheduler, BridgeCounters counters, Runnable onServing) {
@@ -66,14 +66,14 @@ public final class OverdueFallback {
   /**
    * The wait is over; returns when the fallback has let go of the scheduler's state.
    *
-   * @return how many containers it granted meanwhile
+   * @return how many containers it allocated meanwhile
    */
   synchronized int end() {
-    int result = granted;
+    int result = allocated;
     waiting = false;
     unserved &= !served;
     served = false;
-    granted = 0;
+    allocated = 0;
     return result;
   }
 
@@ -100,7 +100,7 @@ public final class OverdueFallback {
         onServing.run();
       }
       int now = scheduler.fallbackRound();
-      granted += now;
+      allocated += now;
       counters.countFallback(now);
     } catch (Throwable e) { // whatever it is, the next try may do better
       LOG.error("The fallback failed while the round thread was waiting", e);

@@ -156,7 +156,7 @@ public final class PolicyRounds {
 
   /**
    * Runs one round. While the policy thinks for longer than a round may take, the fallback serves;
-   * if it granted anything, or the time for this round is over, the plan is refused whole.
+   * if it allocated anything, or the time for this round is over, the plan is refused whole.
    *
    * @throws PolicyFailureException when the policy is of no further use
    */
@@ -264,13 +264,13 @@ public final class PolicyRounds {
       PolicyConfig policyConfig) {
     boolean late = slow || byFallback > 0;
     CommitReport report = scheduler.commit(plan, late);
-    counters.granted += report.granted;
+    counters.allocated += report.allocated;
     counters.preempted += report.preempted;
     counters.refused += report.refused;
     if (late) {
       counters.late++;
       LOG.warn("Round {}: the plan came after more than {} ms and was refused whole ({} decisions);"
-          + " the fallback granted {} meanwhile", round, config.roundDeadlineMs,
+          + " the fallback allocated {} meanwhile", round, config.roundDeadlineMs,
           plan.decisions.size(), byFallback);
     } else {
       overdueFallback.served();
@@ -280,7 +280,7 @@ public final class PolicyRounds {
     // A plan as large as a plan may be: the policy was stopped, and has more to give, unless all of
     // it was refused. And a queue whose policy raised is served by another one from the next round
     // on.
-    boolean stopped = plan.containers() >= config.roundMaxContainers && report.granted > 0;
+    boolean stopped = plan.containers() >= config.roundMaxContainers && report.allocated > 0;
     more = stopped || fault != null && !afterFault;
     afterFault = fault != null;
     wakeUps.update(plan.timers);
@@ -308,7 +308,7 @@ public final class PolicyRounds {
   }
 
   private void pauseAfter(CommitReport report, boolean late) {
-    if (late || report.refused == 0 || report.granted + report.preempted > 0) {
+    if (late || report.refused == 0 || report.allocated + report.preempted > 0) {
       refusals.clear();
     } else if (refusals.add(clock.nowMs())) {
       LOG.warn("{} plans in a row were refused whole; the policy's mirror is rebuilt",

@@ -1,7 +1,7 @@
 package org.loomcard.yarn.rounds;
 
 /**
- * Rounds that were refused and granted nothing: each is followed by a pause, twice as long as the
+ * Rounds that were refused and allocated nothing: each is followed by a pause, twice as long as the
  * one before, since the same decision at once would be refused again. After a number of them
  * in a row the mirror may be what is wrong, and is rebuilt.
  */
@@ -28,7 +28,7 @@ public final class RefusalBackoff {
   }
 
   /**
-   * A round was refused and granted nothing.
+   * A round was refused and allocated nothing.
    *
    * @return whether the mirror should be rebuilt: after so many, then after twice as many
    */

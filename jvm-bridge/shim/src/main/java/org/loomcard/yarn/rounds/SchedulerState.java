@@ -46,9 +46,9 @@ public interface SchedulerState {
 
   /**
    * One round of the Java FIFO through the same commit path; returns the number of containers
-   * granted. It lasts some 20 ms at most, holds YARN's lock for a few grants at a time, and begins
-   * no sooner than a short pause after the one before. From any thread, also while a policy is
-   * asked.
+   * allocated. It lasts some 20 ms at most, holds YARN's lock for a few allocations at a time, and
+   * begins no sooner than a short pause after the one before. From any thread, also while a policy
+   * is asked.
    */
   int fallbackRound();
 
@@ -106,13 +106,13 @@ public interface SchedulerState {
   default void forgetStalled() {
   }
 
-  /** One round of the fallback for these leaf queues alone; how many containers it granted. */
+  /** One round of the fallback for these leaf queues alone; how many containers it allocated. */
   default int serveStalled(Set<String> queues, long nowMs, WaitReasons waits) {
     return 0;
   }
 
   /** Containers that plans placed in a leaf queue since the start. */
-  default long grantsByPolicy(String queue) {
+  default long allocationsByPolicy(String queue) {
     return 0;
   }
 }

@@ -39,9 +39,9 @@ final class AskReports {
     changed.add(attempt);
   }
 
-  /** A plan's container was granted, which the policy took off the ask itself. */
-  void granted(LoomcardAttempt attempt, SchedulerRequestKey key) {
-    pending -= attempt.reportedAsks().granted(key);
+  /** A plan's container was allocated, which the policy took off the ask itself. */
+  void allocated(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    pending -= attempt.reportedAsks().allocated(key);
   }
 
   /** The attempt is over, and with it its asks; the policy is told so by another record. */

@@ -24,7 +24,7 @@ public final class AskRows {
    * Never less than there are, of the AM's own; that spares the heartbeats of ordinary AMs a count.
    */
   private final AtomicLong bound = new AtomicLong();
-  /** Asks that were granted in full, while YARN keeps hosts of theirs, of no use any more. */
+  /** Asks that were allocated in full, while YARN keeps hosts of theirs, of no use any more. */
   private final Set<SchedulerRequestKey> served = ConcurrentHashMap.newKeySet();
   private final AskSizes sizes = new AskSizes();
 
@@ -103,8 +103,8 @@ public final class AskRows {
     }
   }
 
-  /** A container of this ask was granted. */
-  public void granted(SchedulerRequestKey key) {
+  /** A container of this ask was allocated. */
+  public void allocated(SchedulerRequestKey key) {
     if (key.getContainerToUpdate() == null && attempt.getOutstandingAsksCount(key) <= 0
         && !HadoopCompat.rows(attempt, key).isEmpty()) {
       served.add(key);
@@ -129,7 +129,7 @@ public final class AskRows {
   }
 
   /**
-   * Drops the hosts and racks of asks that were granted in full. YARN keeps them, and an AM that
+   * Drops the hosts and racks of asks that were allocated in full. YARN keeps them, and an AM that
    * asks under a pair of its own for each container and takes none back would meet the limit.
    */
   public void dropServed() {

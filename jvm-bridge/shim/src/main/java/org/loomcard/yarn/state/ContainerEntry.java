@@ -8,7 +8,9 @@ import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.facts.RunTimes;
 import org.loomcard.yarn.wire.ContainerRecord;
 
-/** A container as the policy knows it, from its grant until its room on the node is free again. */
+/**
+ * A container as the policy knows it, from its allocation until its room on the node is free again.
+ */
 public final class ContainerEntry {
   final long number;
   final LoomcardApplication application;
@@ -37,12 +39,12 @@ public final class ContainerEntry {
     this.size = Amounts.of(container.getContainer().getResource());
   }
 
-  /** The attempt that it was granted to, as YARN counts them. */
+  /** The attempt that it was allocated to, as YARN counts them. */
   int ordinal() {
     return container.getContainerId().getApplicationAttemptId().getAttemptId();
   }
 
-  /** Whether it was granted to an attempt before the latest. */
+  /** Whether it was allocated to an attempt before the latest. */
   boolean isPast() {
     LoomcardAttempt latest = application.attempt();
     return latest != null && latest.getApplicationAttemptId().getAttemptId() != ordinal();
@@ -111,15 +113,15 @@ public final class ContainerEntry {
 
   /** As a record. */
   ContainerRecord text() {
-    Container granted = container.getContainer();
+    Container allocated = container.getContainer();
     ContainerId id = container.getContainerId();
     Long preempting;
     synchronized (this) {
       preempting = preemptingSince;
     }
     return new ContainerRecord(number, application.attemptNumber(ordinal()), id.getContainerId(),
-        node.number(), size(), granted.getPriority().getPriority(),
-        granted.getAllocationRequestId(), isAm, origin, new ContainerRecord.Times(
+        node.number(), size(), allocated.getPriority().getPriority(),
+        allocated.getAllocationRequestId(), isAm, origin, new ContainerRecord.Times(
             allocatedMs, times.startedMs(), preempting));
   }
 }

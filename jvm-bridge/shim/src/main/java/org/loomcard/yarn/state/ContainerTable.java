@@ -50,9 +50,9 @@ public abstract class ContainerTable {
   }
 
   /** A container that a plan placed: its outcome reports it. */
-  public ContainerEntry containerGranted(long number, LoomcardAttempt attempt, LoomcardNode node,
+  public ContainerEntry containerAllocated(long number, LoomcardAttempt attempt, LoomcardNode node,
       RMContainer container, boolean isAm) {
-    asks.granted(attempt, container.getAllocatedSchedulerKey());
+    asks.allocated(attempt, container.getAllocatedSchedulerKey());
     return enter(new ContainerEntry(number, attempt, node, container, isAm, "policy",
         events.now()));
   }

@@ -51,7 +51,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
   /** Asks that want nothing more, of which it is known when they were served. */
   private static final int SERVED_KEPT = 64;
-  /** When a container of an ask was granted last. */
+  /** When a container of an ask was allocated last. */
   private final Map<SchedulerRequestKey, Long> served = new ConcurrentHashMap<>();
   private volatile boolean registered;
 
@@ -209,33 +209,33 @@ public final class LoomcardAttempt extends Reservation.Reserver {
    * Records a new container of one ask. The caller holds the scheduler's write lock and has checked
    * that the ask is outstanding and may be served so.
    */
-  public RMContainer grant(NodeType type, LoomcardNode node, SchedulerRequestKey key,
+  public RMContainer allocate(NodeType type, LoomcardNode node, SchedulerRequestKey key,
       Container container) {
     writeLock.lock();
     try {
-      RMContainerImpl granted = new RMContainerImpl(container, key, getApplicationAttemptId(),
+      RMContainerImpl allocated = new RMContainerImpl(container, key, getApplicationAttemptId(),
           node.getNodeID(),
           getUser(), rmContext, node.getPartition());
-      granted.setQueueName(queue.getQueueName());
+      allocated.setQueueName(queue.getQueueName());
       if (key.getContainerToUpdate() != null) {
-        cluster.updateBegun(key.getContainerToUpdate(), granted);
+        cluster.updateBegun(key.getContainerToUpdate(), allocated);
       }
       updateAMContainerDiagnostics(AMState.ASSIGNED, null);
-      addToNewlyAllocatedContainers(node, granted);
-      liveContainers.put(container.getId(), granted);
-      HadoopCompat.serve(appSchedulingInfo, type, node, key, granted);
+      addToNewlyAllocatedContainers(node, allocated);
+      liveContainers.put(container.getId(), allocated);
+      HadoopCompat.serve(appSchedulingInfo, type, node, key, allocated);
       noteServed(key);
-      askRows.granted(key);
+      askRows.allocated(key);
       attemptResourceUsage.incUsed(node.getPartition(), container.getResource());
-      granted.handle(new RMContainerEvent(container.getId(), RMContainerEventType.START));
-      return granted;
+      allocated.handle(new RMContainerEvent(container.getId(), RMContainerEventType.START));
+      return allocated;
     } finally {
       writeLock.unlock();
     }
   }
 
   /**
-   * Remembered of what is granted in full, too: an AM that asks for one container at a time is
+   * Remembered of what is allocated in full, too: an AM that asks for one container at a time is
    * served each time. What ended long ago is dropped when there is too much of it.
    */
   private void noteServed(SchedulerRequestKey key) {
@@ -245,7 +245,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     }
   }
 
-  /** When a container of this ask was granted last, on the engine's clock; below 0: not yet. */
+  /** When a container of this ask was allocated last, on the engine's clock; below 0: not yet. */
   public long servedMs(SchedulerRequestKey key) {
     return served.getOrDefault(key, -1L);
   }

@@ -117,9 +117,9 @@ public final class LoomcardNode extends SchedulerNode {
   }
 
   /** A container of this ask was placed here. */
-  public void granted(LoomcardAttempt attempt, SchedulerRequestKey key) {
+  public void allocated(LoomcardAttempt attempt, SchedulerRequestKey key) {
     if (reservation != null) {
-      cluster.reservations().granted(attempt, key, this);
+      cluster.reservations().allocated(attempt, key, this);
     }
   }
 

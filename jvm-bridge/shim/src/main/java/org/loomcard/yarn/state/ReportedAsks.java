@@ -47,8 +47,8 @@ public final class ReportedAsks {
     cluster.touched(attempt);
   }
 
-  /** A container of this ask was granted by a plan; returns by how many less are outstanding. */
-  int granted(SchedulerRequestKey key) {
+  /** A container of this ask was allocated by a plan; returns by how many less are outstanding. */
+  int allocated(SchedulerRequestKey key) {
     Known known = reported.get(AskKey.of(key));
     if (known == null) {
       return 0;

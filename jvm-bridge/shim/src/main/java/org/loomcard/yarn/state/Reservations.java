@@ -168,7 +168,7 @@ public final class Reservations {
   }
 
   /** A container of this ask was placed on the node: what was kept for it there is used. */
-  public void granted(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+  public void allocated(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     Reservation reservation = node.reservation();
     if (reservation != null && reservation.isFor(attempt, key)) {
       end(reservation);

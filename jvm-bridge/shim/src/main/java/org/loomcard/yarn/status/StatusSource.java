@@ -25,10 +25,10 @@ public interface StatusSource {
   long startedAtMs();
 
   /** Containers that a plan of the policy placed. */
-  long grantedByPolicy();
+  long allocatedByPolicy();
 
   /** Containers that the fallback placed. */
-  long grantedByFallback();
+  long allocatedByFallback();
 
   /** Refused decisions by reason code. */
   Map<String, Long> refusals();

@@ -10,7 +10,7 @@ import org.apache.hadoop.yarn.server.webproxy.WebAppProxyServlet;
 final class Caller {
   /**
    * As Hadoop's filter against forged requests names it. A page of another site cannot send it
-   * without asking first, which the ResourceManager does not grant.
+   * without asking first, which the ResourceManager does not allocate.
    */
   static final String MEANT = "X-XSRF-HEADER";
   /** Has the {@link org.loomcard.yarn.policyconfig.ApplyToken}. */

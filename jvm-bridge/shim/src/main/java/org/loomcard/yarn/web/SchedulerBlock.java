@@ -64,7 +64,7 @@ public final class SchedulerBlock extends HtmlBlock {
   private static void tiles(DIV<Hamlet> page, JsonNode document) {
     JsonNode policyConfig = document.path("setup");
     JsonNode bridge = document.path("bridge");
-    JsonNode grants = document.path("grants");
+    JsonNode allocations = document.path("allocations");
     DIV<DIV<Hamlet>> tiles = page.div(".tiles");
     String hash = policyConfig.path("hash").asText("");
     tile(tiles, "up", "Policy", policyConfig.path("policy").asText("none"),
@@ -76,10 +76,10 @@ public final class SchedulerBlock extends HtmlBlock {
         + ", failed " + times(bridge.path("failures")) + ", started again "
         + times(bridge.path("restarts")),
         failure(bridge));
-    tile(tiles, "up", "Containers granted by policy", number(grants.path("policy").asLong()),
+    tile(tiles, "up", "Containers allocated by policy", number(allocations.path("policy").asLong()),
         "", "");
-    long fallback = grants.path("fallback").asLong();
-    tile(tiles, fallback > 0 ? "fallback" : "up", "Granted by the fallback", number(fallback),
+    long fallback = allocations.path("fallback").asLong();
+    tile(tiles, fallback > 0 ? "fallback" : "up", "Allocated by the fallback", number(fallback),
         "", "");
     tile(tiles, "up", "Rounds", number(bridge.path("rounds").asLong()),
         "the last took " + bridge.path("last_round_ms").asText() + " ms", "");

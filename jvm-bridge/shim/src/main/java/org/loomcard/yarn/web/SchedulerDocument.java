@@ -58,9 +58,9 @@ public final class SchedulerDocument {
     document.put("schedulerName", "LoomcardScheduler");
     document.set("setup", policyConfig(status.applied, policyConfig));
     document.set("bridge", bridge(status, source.startedAtMs()));
-    document.set("grants", JSON.createObjectNode()
-        .put("policy", source.grantedByPolicy())
-        .put("fallback", source.grantedByFallback()));
+    document.set("allocations", JSON.createObjectNode()
+        .put("policy", source.allocatedByPolicy())
+        .put("fallback", source.allocatedByFallback()));
     document.set("refusals", amounts(source.refusals()));
     ObjectNode cluster = JSON.createObjectNode().put("nodes", source.nodes());
     cluster.set("capacity", amounts(source.capacity()));

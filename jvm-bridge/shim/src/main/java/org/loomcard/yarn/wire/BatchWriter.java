@@ -56,7 +56,7 @@ public final class BatchWriter {
   /**
    * What became of plan {@code planRound}.
    *
-   * @param numbers the YARN numbers of the containers granted, in the order of decisions
+   * @param numbers the YARN numbers of the containers allocated, in the order of decisions
    * @param refusals of decision {@code index}, {@code count} were refused for {@code reason}
    */
   public void outcomes(long at, long planRound, long firstContainer, long[] numbers,

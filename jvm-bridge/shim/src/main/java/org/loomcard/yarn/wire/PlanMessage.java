@@ -42,7 +42,7 @@ public final class PlanMessage {
     this.cuts = cuts.clone();
   }
 
-  /** How many containers the plan wants granted. */
+  /** How many containers the plan wants allocated. */
   public int containers() {
     int sum = 0;
     for (Decision decision : decisions) {
@@ -75,7 +75,7 @@ public final class PlanMessage {
     }
   }
 
-  /** Grant {@code count} containers of one ask on one node. */
+  /** Allocate {@code count} containers of one ask on one node. */
   public static final class Allocate extends AskDecision {
     public final int node;
     public final int count;

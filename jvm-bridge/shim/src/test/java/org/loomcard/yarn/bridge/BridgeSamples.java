@@ -27,7 +27,7 @@ public final class BridgeSamples {
     BridgeCounters counters = new BridgeCounters();
     counters.rounds = 812;
     counters.lastRoundMicros = 3250;
-    counters.granted = 96;
+    counters.allocated = 96;
     counters.countFallback(4);
     counters.failures = 1;
     counters.starts = 2;

@@ -35,9 +35,9 @@ public class BridgeTest extends BridgeTestBase {
     Until.waitUntil("it works all the same", () -> scheduler.running("policy") == 1);
   }
 
-  /** A healthy start: the policy grants everything, the fallback nothing. */
+  /** A healthy start: the policy allocates everything, the fallback nothing. */
   @Test
-  public void policyGrantsFromTheFirstContainerOn() throws Exception {
+  public void policyAllocationsFromTheFirstContainerOn() throws Exception {
     start(false);
     for (int i = 0; i < 5; i++) {
       ask(TinySchedulerState.SLOTS);
@@ -48,8 +48,8 @@ public class BridgeTest extends BridgeTestBase {
     }
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     Until.waitUntil("all are counted",
-        () -> bridge.status().counters.granted() == 5 * TinySchedulerState.SLOTS);
-    assertEquals(0, bridge.status().counters.grantedByFallback());
+        () -> bridge.status().counters.allocated() == 5 * TinySchedulerState.SLOTS);
+    assertEquals(0, bridge.status().counters.allocatedByFallback());
     assertEquals(0, bridge.status().counters.resyncs());
     assertEquals("one snapshot, at the start", 1, scheduler.snapshots());
   }
@@ -59,7 +59,7 @@ public class BridgeTest extends BridgeTestBase {
   public void aKilledProcessIsReplaced() throws Exception {
     start(false);
     ask(2);
-    Until.waitUntil("the policy granted", () -> scheduler.running("policy") == 2);
+    Until.waitUntil("the policy allocated", () -> scheduler.running("policy") == 2);
     fallsBackAndComesBack("KILL");
     assertEquals(1, bridge.status().counters.restarts());
   }
@@ -70,7 +70,7 @@ public class BridgeTest extends BridgeTestBase {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 6000);
     start(false);
-    granted(2);
+    allocated(2);
     fallsBackAndComesBack("STOP");
     assertTrue(bridge.status().lastFailure,
         bridge.status().lastFailure.contains("no reply within 6000 ms"));
@@ -94,7 +94,7 @@ public class BridgeTest extends BridgeTestBase {
     misbehaves("round", "expected round");
   }
 
-  /** A process that ends during a round has granted nothing. */
+  /** A process that ends during a round has allocated nothing. */
   @Test
   public void deathInTheMiddleOfARoundOpensTheBreaker() throws Exception {
     misbehaves("die", "it ended with status 3");
@@ -124,7 +124,7 @@ public class BridgeTest extends BridgeTestBase {
     write("orders", "schema");
     start(true);
     ask(2);
-    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 2);
+    Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 2);
     Until.waitUntil("the reason is reported",
         () -> bridge.status().lastFailure.contains("speaks schema 9"));
     assertEquals(0, bridge.status().counters.rounds());
@@ -132,7 +132,7 @@ public class BridgeTest extends BridgeTestBase {
     comesBack();
   }
 
-  /** A late plan is refused whole; what it would have granted the fallback has. */
+  /** A late plan is refused whole; what it would have allocated the fallback has. */
   @Test
   public void aLatePlanIsRefusedWhole() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
@@ -141,14 +141,14 @@ public class BridgeTest extends BridgeTestBase {
     long late = bridge.status().counters.late();
     write("orders", "gated once");
     ask(3);
-    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
+    Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 3);
     write("orders.gate", "");
     Until.waitUntil("late", () -> bridge.status().counters.late() == late + 1);
     assertEquals(3, scheduler.running("fallback"));
     assertEquals("refused", 3, bridge.status().counters.refused());
     ask(1);
     Until.waitUntil("the policy decides again", () -> scheduler.running("policy") == 1);
-    assertEquals("nothing is granted twice", 3, scheduler.running("fallback"));
+    assertEquals("nothing is allocated twice", 3, scheduler.running("fallback"));
     assertEquals(0, bridge.status().counters.failures());
     assertEquals("its mirror was right", 0, bridge.status().counters.resyncs());
   }
@@ -209,13 +209,13 @@ public class BridgeTest extends BridgeTestBase {
   @Test
   public void aPolicyThatPrintsALotGoesOn() throws Exception {
     start(true);
-    granted(2);
+    allocated(2);
     write("orders", "flood once");
     ask(3);
-    Until.waitUntil("it printed and granted", () -> !orders.exists()
+    Until.waitUntil("it printed and allocated", () -> !orders.exists()
         && scheduler.running("policy") + scheduler.running("fallback") == 5);
     ask(1);
-    Until.waitUntil("and grants on", () -> scheduler.wanted() == 0
+    Until.waitUntil("and allocates on", () -> scheduler.wanted() == 0
         && bridge.status().state == BridgeStatus.State.UP);
     assertEquals(0, bridge.status().counters.failures());
   }

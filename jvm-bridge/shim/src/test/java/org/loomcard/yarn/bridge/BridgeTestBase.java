@@ -87,7 +87,7 @@ public abstract class BridgeTestBase {
 
   final void misbehaves(String misdeed, String reason) throws Exception {
     start(true);
-    granted(2);
+    allocated(2);
     write("orders", misdeed);
     long failures = bridge.status().counters.failures();
     ask(1);
@@ -108,8 +108,8 @@ public abstract class BridgeTestBase {
     // The signal is on its way: until it has arrived, the process may well answer another round.
     Until.waitUntil("the process does nothing more", () -> doesNothing(process));
     ask(1);
-    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 1);
-    Until.waitUntil("it is counted", () -> bridge.status().counters.grantedByFallback() == 1);
+    Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 1);
+    Until.waitUntil("it is counted", () -> bridge.status().counters.allocatedByFallback() == 1);
     assertEquals("not yet", BridgeStatus.NOT_RECOVERED, bridge.status().recoveredMs);
     starts.release();
     comesBack();
@@ -140,19 +140,19 @@ public abstract class BridgeTestBase {
   }
 
   /**
-   * The policy grants what is asked for now. Its first round, which imports much, is waited for
+   * The policy allocates what is asked for now. Its first round, which imports much, is waited for
    * before: on a busy machine it may be late where a test has a short deadline.
    */
-  final void granted(int count) throws Exception {
+  final void allocated(int count) throws Exception {
     Until.waitUntil("the first round", () -> bridge.status().counters.rounds() > 0);
     ask(count);
-    Until.waitUntil("the policy granted", () -> scheduler.running("policy") == count);
+    Until.waitUntil("the policy allocated", () -> scheduler.running("policy") == count);
   }
 
   final void comesBack() throws Exception {
     int before = scheduler.running("policy");
-    Until.waitUntil("the policy grants again", () -> {
-      // A process may still misbehave by an earlier command; then the fallback grants.
+    Until.waitUntil("the policy allocates again", () -> {
+      // A process may still misbehave by an earlier command; then the fallback allocations.
       if (bridge.status().state == BridgeStatus.State.UP && scheduler.wanted() == 0
           && scheduler.running("policy") == before) {
         ask(1);
@@ -232,7 +232,7 @@ public abstract class BridgeTestBase {
     assertEquals("fifo", scheduler.policyConfig().queue("root.default").policy);
     int before = scheduler.running("policy");
     ask(1);
-    Until.waitUntil("the old policy grants", () -> scheduler.running("policy") == before + 1);
+    Until.waitUntil("the old policy allocates", () -> scheduler.running("policy") == before + 1);
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.resyncs());

@@ -42,7 +42,7 @@ public class CapsulesTest extends BridgeTestBase {
   @Test
   public void theEndOfTheProcessIsKept() throws Exception {
     start(false);
-    granted(2);
+    allocated(2);
     signalProcess("KILL");
     ask(1);
     Until.waitUntil("a capsule", () -> capsules().length == 1);
@@ -74,7 +74,7 @@ public class CapsulesTest extends BridgeTestBase {
     Files.createDirectories(folder);
     Path torn = Files.createFile(folder.resolve("capsule-20200101-000000-000-failed.zip.draft"));
     start(false);
-    granted(2);
+    allocated(2);
     signalProcess("KILL");
     ask(1);
     Until.waitUntil("a capsule", () -> capsules().length == 1);
@@ -86,7 +86,7 @@ public class CapsulesTest extends BridgeTestBase {
   @Test
   public void theSameFaultIsKeptOnce() throws Exception {
     start(false);
-    granted(1);
+    allocated(1);
     for (int times = 0; times < 3; times++) {
       long failures = bridge.status().counters.failures();
       signalProcess("KILL");

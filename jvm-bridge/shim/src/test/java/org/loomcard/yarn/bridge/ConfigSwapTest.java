@@ -24,7 +24,7 @@ public class ConfigSwapTest extends BridgeTestBase {
   public void aSwapIsAppliedAndSurvivesARestart() throws Exception {
     start(false);
     ask(2);
-    Until.waitUntil("granted", () -> scheduler.running("policy") == 2);
+    Until.waitUntil("allocated", () -> scheduler.running("policy") == 2);
     ConfigSwapResult result = bridge.swap(DRF, "drf.yml", null, DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertEquals(2, result.version);
@@ -33,9 +33,9 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertEquals(FIFO, read("policy.yml.previous"));
     assertEquals("the running containers are still there", 2, scheduler.running("policy"));
     ask(2);
-    Until.waitUntil("granted after the swap", () -> scheduler.running("policy") == 4);
+    Until.waitUntil("allocated after the swap", () -> scheduler.running("policy") == 4);
     assertEquals(0, bridge.status().counters.failures());
-    assertEquals(0, bridge.status().counters.grantedByFallback());
+    assertEquals(0, bridge.status().counters.allocatedByFallback());
     bridge.stop();
     write("policy.yml", FIFO);
     bridge = bridge(false);
@@ -99,7 +99,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertTrue(result.toString(), result.isApplied());
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     ask(2);
-    Until.waitUntil("the policy grants", () -> scheduler.running("policy") == 2);
+    Until.waitUntil("the policy allocates", () -> scheduler.running("policy") == 2);
   }
 
   /** A module that takes long to import stops nothing: the old policies decide meanwhile. */
@@ -111,12 +111,12 @@ public class ConfigSwapTest extends BridgeTestBase {
     new Thread(() -> result.set(bridge.swap(OWN, "own.yml", null, DEADLINE_MS))).start();
     Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
     ask(3);
-    Until.waitUntil("the old policy grants", () -> scheduler.running("policy") == 3);
+    Until.waitUntil("the old policy allocates", () -> scheduler.running("policy") == 3);
     assertEquals(1, bridge.status().applied.version);
     assertTrue(gate.createNewFile());
     Until.waitUntil("the swap has ended", () -> result.get() != null);
     assertTrue(String.valueOf(result.get()), result.get().isApplied());
-    assertEquals(0, bridge.status().counters.grantedByFallback());
+    assertEquals(0, bridge.status().counters.allocatedByFallback());
     assertEquals(0, bridge.status().counters.failures());
   }
 
@@ -192,7 +192,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     policyFile("", "return Plan(view)");
     start(false);
     ask(2);
-    Until.waitUntil("granted", () -> scheduler.running("policy") == 2);
+    Until.waitUntil("allocated", () -> scheduler.running("policy") == 2);
     assertTrue(new File(folder.getRoot(), "state/applied.json/full").mkdirs());
     ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertEquals(ConfigSwapResult.Outcome.FAILED, result.outcome);
@@ -209,11 +209,11 @@ public class ConfigSwapTest extends BridgeTestBase {
     ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     ask(3);
-    Until.waitUntil("granted all the same", () -> scheduler.running("policy") == 3);
+    Until.waitUntil("allocated all the same", () -> scheduler.running("policy") == 3);
     assertTrue(bridge.status().faults.get(0).message.endsWith("ValueError: not with asks"));
     assertTrue(bridge.status().faults.get(0).traceback.contains("own.py"));
     assertEquals(0, bridge.status().counters.failures());
-    assertEquals(0, bridge.status().counters.grantedByFallback());
+    assertEquals(0, bridge.status().counters.allocatedByFallback());
   }
 
   /** A process that starts again and cannot load a policy goes on without it. */
@@ -236,7 +236,7 @@ public class ConfigSwapTest extends BridgeTestBase {
 
   private void takesBack(String reason) throws Exception {
     start(false);
-    granted(2);
+    allocated(2);
     ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertEquals(result.toString(), ConfigSwapResult.Outcome.FAILED, result.outcome);
     assertTrue(result.message, result.message.contains(reason));

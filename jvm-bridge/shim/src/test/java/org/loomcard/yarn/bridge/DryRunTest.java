@@ -24,7 +24,7 @@ public class DryRunTest extends BridgeTestBase {
     policyFile("", "return Plan(view)");
     start(false);
     ask(1);
-    Until.waitUntil("granted", () -> scheduler.running("policy") == 1);
+    Until.waitUntil("allocated", () -> scheduler.running("policy") == 1);
     Until.waitUntil("the journal is written, which is done behind the rounds",
         () -> lines() == 1 + 2 * bridge.status().counters.rounds());
     String journal = journal();

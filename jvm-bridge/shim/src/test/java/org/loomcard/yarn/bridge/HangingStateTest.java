@@ -45,7 +45,7 @@ public class HangingStateTest extends BridgeTestBase {
     bridge.load();
     bridge.start();
     ask(1);
-    Until.waitUntil("granted", () -> scheduler.running("policy") == 1);
+    Until.waitUntil("allocated", () -> scheduler.running("policy") == 1);
     reached = false;
     disk = new CountDownLatch(1);
     AtomicReference<ConfigSwapResult> result = new AtomicReference<>();
@@ -57,7 +57,7 @@ public class HangingStateTest extends BridgeTestBase {
   }
 
   private void fallbackDidNothing() {
-    assertEquals(0, bridge.status().counters.grantedByFallback());
+    assertEquals(0, bridge.status().counters.allocatedByFallback());
     assertEquals(0, bridge.status().counters.overdue());
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.resyncs());
@@ -69,7 +69,7 @@ public class HangingStateTest extends BridgeTestBase {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
     AtomicReference<ConfigSwapResult> result = swapOnAHangingDisk();
     ask(2);
-    Until.waitUntil("granted by the policy", () -> scheduler.running("policy") == 3);
+    Until.waitUntil("allocated by the policy", () -> scheduler.running("policy") == 3);
     assertEquals("it does not govern for good yet", 1, bridge.status().applied.version);
     assertTrue("no application comes into what may vanish", scheduler.isTrial());
     disk.countDown();
@@ -86,7 +86,7 @@ public class HangingStateTest extends BridgeTestBase {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 4000);
     AtomicReference<ConfigSwapResult> result = swapOnAHangingDisk();
     ask(2);
-    Until.waitUntil("granted by the policy", () -> scheduler.running("policy") == 3);
+    Until.waitUntil("allocated by the policy", () -> scheduler.running("policy") == 3);
     Until.waitUntil("taken back", () -> result.get() != null);
     assertEquals(ConfigSwapResult.Outcome.FAILED, result.get().outcome);
     assertTrue(result.get().message, result.get().message.contains("not written within 4000 ms ("
@@ -94,7 +94,7 @@ public class HangingStateTest extends BridgeTestBase {
     assertUnchanged(result.get());
     assertFalse(scheduler.isTrial());
     ask(1);
-    Until.waitUntil("granted by the policy of before", () -> scheduler.running("policy") == 4);
+    Until.waitUntil("allocated by the policy of before", () -> scheduler.running("policy") == 4);
     fallbackDidNothing();
     disk.countDown();
     ConfigSwapResult again = bridge.swap(DRF, "drf.yml", null, 60_000);
@@ -111,9 +111,9 @@ public class HangingStateTest extends BridgeTestBase {
     signalProcess("KILL");
     Until.waitUntil("another process", () -> bridge.status().state == BridgeStatus.State.UP
         && !pid().equals(before));
-    int granted = scheduler.running("policy");
+    int allocated = scheduler.running("policy");
     ask(1);
-    Until.waitUntil("it decides", () -> scheduler.running("policy") > granted);
+    Until.waitUntil("it decides", () -> scheduler.running("policy") > allocated);
     disk.countDown();
     Until.waitUntil("applied", () -> result.get() != null);
     assertTrue(result.get().toString(), result.get().isApplied());

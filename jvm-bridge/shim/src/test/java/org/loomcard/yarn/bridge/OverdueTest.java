@@ -37,11 +37,11 @@ public class OverdueTest extends BridgeTestBase {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
     start(false);
-    granted(2);
+    allocated(2);
     signalProcess("STOP");
     Until.waitUntil("the process does nothing more", this::processDoesNothing);
     ask(3);
-    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
+    Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 3);
     assertEquals(BridgeStatus.State.OVERDUE, bridge.status().state);
     ask(1);
     Until.waitUntil("what came later too", () -> scheduler.running("fallback") == 4);
@@ -49,7 +49,7 @@ public class OverdueTest extends BridgeTestBase {
     Until.waitUntil("the policy is back",
         () -> bridge.status().state == BridgeStatus.State.UP);
     ask(1);
-    Until.waitUntil("the policy grants", () -> scheduler.running("policy") == 3);
+    Until.waitUntil("the policy allocates", () -> scheduler.running("policy") == 3);
     assertTrue(bridge.status().counters.late() >= 1);
     assertTrue(bridge.status().counters.overdue() >= 1);
     assertEquals(0, bridge.status().counters.failures());
@@ -62,7 +62,7 @@ public class OverdueTest extends BridgeTestBase {
   public void aTracebackIsNotWaitedForLong() throws Exception {
     bridge = bridge(() -> text -> "garbage");
     ask(3);
-    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
+    Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 3);
     Until.waitUntil("and another process is tried",
         () -> bridge.status().counters.restarts() > 0);
     assertTrue(bridge.status().lastFailure, bridge.status().lastFailure.contains("not JSON"));
@@ -82,7 +82,7 @@ public class OverdueTest extends BridgeTestBase {
           + ",[],[],[],{},{},[],[],[],\"nothing is right\",[]]";
     });
     ask(3);
-    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
+    Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 3);
     assertEquals("the breaker is closed", 0, bridge.status().counters.failures());
     assertTrue(bridge.status().counters.resyncs() >= 1);
   }
@@ -117,7 +117,7 @@ public class OverdueTest extends BridgeTestBase {
     starts.acquire();
     start(false);
     ask(2);
-    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 2);
+    Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 2);
     assertEquals(0, bridge.status().counters.rounds());
     starts.release();
     comesBack();
@@ -146,7 +146,7 @@ public class OverdueTest extends BridgeTestBase {
     assertTrue("rounds " + rounds, rounds >= 4 && rounds <= 6);
     scheduler.refuseAll(false);
     bridge.signal();
-    Until.waitUntil("granted after all", () -> scheduler.running("policy") == 2);
+    Until.waitUntil("allocated after all", () -> scheduler.running("policy") == 2);
     assertEquals(0, bridge.status().counters.resyncs());
     assertEquals(0, bridge.status().counters.failures());
   }

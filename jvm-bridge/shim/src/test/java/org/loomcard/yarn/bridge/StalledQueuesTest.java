@@ -46,7 +46,7 @@ public class StalledQueuesTest {
     assertEquals(Collections.singletonList(Collections.singleton("root.a")),
         scheduler.servedQueues);
     assertEquals(1, counters.stalls());
-    assertEquals(1, counters.grantedByFallback());
+    assertEquals(1, counters.allocatedByFallback());
     QueueStall stall = queues.all().get(0);
     assertEquals(1000, stall.untilMs);
     assertTrue(told.get(0), told.get(0).startsWith("Loomcard: queue root.a is stalled: "
@@ -73,10 +73,10 @@ public class StalledQueuesTest {
       queues.step(nowMs);
       nowMs += LOOK_MS;
     }
-    scheduler.grantsByPolicy = StalledQueues.GOOD_GRANTS - 1;
+    scheduler.allocationsByPolicy = StalledQueues.GOOD_ALLOCATIONS - 1;
     queues.step(nowMs);
     assertEquals(3, queues.all().get(0).times);
-    scheduler.grantsByPolicy++;
+    scheduler.allocationsByPolicy++;
     queues.step(nowMs + LOOK_MS);
     assertEquals(Collections.emptyList(), queues.all());
     for (int times = 1; times <= 12; times++) {

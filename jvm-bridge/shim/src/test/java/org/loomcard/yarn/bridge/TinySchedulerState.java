@@ -41,7 +41,7 @@ public final class TinySchedulerState implements SchedulerState {
   private PolicyConfig policyConfig;
   private boolean refuseConfigurations;
   private boolean refusesAll;
-  private int doubleGrants;
+  private int doubleAllocations;
   private int batches;
   private final List<Integer> batchesBefore = new ArrayList<>();
   private boolean trial;
@@ -49,7 +49,7 @@ public final class TinySchedulerState implements SchedulerState {
   List<StalledAsk> stalled = Collections.emptyList();
   /** The queues that the fallback served, each time. */
   final List<Set<String>> servedQueues = new ArrayList<>();
-  long grantsByPolicy;
+  long allocationsByPolicy;
 
   @Override
   public List<StalledAsk> stalled(long nowMs, WaitReasons waits) {
@@ -65,8 +65,8 @@ public final class TinySchedulerState implements SchedulerState {
   }
 
   @Override
-  public long grantsByPolicy(String queue) {
-    return grantsByPolicy;
+  public long allocationsByPolicy(String queue) {
+    return allocationsByPolicy;
   }
 
   /** The application asks for so many more. */
@@ -120,11 +120,11 @@ public final class TinySchedulerState implements SchedulerState {
       scratch(out, now);
     } else {
       if (planHadDecisions) {
-        long[] granted = new long[numbers.size()];
-        for (int i = 0; i < granted.length; i++) {
-          granted[i] = numbers.get(i);
+        long[] allocated = new long[numbers.size()];
+        for (int i = 0; i < allocated.length; i++) {
+          allocated[i] = numbers.get(i);
         }
-        out.outcomes(now, plan, firstOfPlan, granted, refusals);
+        out.outcomes(now, plan, firstOfPlan, allocated, refusals);
       }
       for (long container : given) {
         writeContainer(out, now, container, "fallback");
@@ -177,24 +177,24 @@ public final class TinySchedulerState implements SchedulerState {
     int refused = 0;
     for (int i = 0; i < message.decisions.size(); i++) {
       PlanMessage.Allocate allocate = (PlanMessage.Allocate) message.decisions.get(i);
-      int granted = 0;
+      int allocated = 0;
       boolean whole = late || refusesAll;
-      while (!whole && granted < allocate.count && wanted > 0 && running.size() < SLOTS) {
-        grant("policy");
+      while (!whole && allocated < allocate.count && wanted > 0 && running.size() < SLOTS) {
+        allocate("policy");
         numbers.add(nextNumber - 1);
-        granted++;
+        allocated++;
       }
-      if (granted < allocate.count) {
-        refusals.add(new Refusal(i, allocate.count - granted, late ? "LATE" : "NODE_FULL"));
-        refused += allocate.count - granted;
+      if (allocated < allocate.count) {
+        refusals.add(new Refusal(i, allocate.count - allocated, late ? "LATE" : "NODE_FULL"));
+        refused += allocate.count - allocated;
       }
     }
     return new CommitReport(numbers.size(), 0, refused);
   }
 
-  private void grant(String origin) {
+  private void allocate(String origin) {
     if (running.put(nextContainer++, origin) != null) {
-      doubleGrants++;
+      doubleAllocations++;
     }
     nextNumber++;
     wanted--;
@@ -202,13 +202,13 @@ public final class TinySchedulerState implements SchedulerState {
 
   @Override
   public synchronized int fallbackRound() {
-    int granted = 0;
+    int allocated = 0;
     while (wanted > 0 && running.size() < SLOTS) {
-      grant("fallback");
+      allocate("fallback");
       given.add(nextContainer - 1);
-      granted++;
+      allocated++;
     }
-    return granted;
+    return allocated;
   }
 
   @Override

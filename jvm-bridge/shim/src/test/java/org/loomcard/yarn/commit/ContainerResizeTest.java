@@ -97,7 +97,10 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertEquals(1, scheduler.metrics().resizesServed());
   }
 
-  /** A node comes to another partition between the grant of growth and its fetch: nothing stays. */
+  /**
+   * A node comes to another partition between the allocation of growth and its fetch: nothing
+   * stays.
+   */
   @Test
   public void growthOnANodeThatIsRelabelled() throws Exception {
     start();

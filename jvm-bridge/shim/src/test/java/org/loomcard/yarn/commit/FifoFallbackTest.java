@@ -39,11 +39,11 @@ public class FifoFallbackTest extends SchedulerTestBase {
     settings.setInt(YarnConfiguration.RM_SCHEDULER_MAXIMUM_ALLOCATION_VCORES, 1000);
   }
 
-  /** Counts how often the lock is taken, and the grants under each hold; can note the time. */
+  /** Counts how often the lock is taken, and the allocations under each hold; can note the time. */
   private final class CountingLock extends ReentrantLock {
     private static final long serialVersionUID = 1L;
     private int holds;
-    private long mostGrants;
+    private long mostAllocations;
     private long before;
     private AtomicLong clock;
     private long firstNanos;
@@ -56,12 +56,13 @@ public class FifoFallbackTest extends SchedulerTestBase {
         firstNanos = clock.get();
         clock = null;
       }
-      before = scheduler.metrics().grantedByFallback();
+      before = scheduler.metrics().allocatedByFallback();
     }
 
     @Override
     public void unlock() {
-      mostGrants = Math.max(mostGrants, scheduler.metrics().grantedByFallback() - before);
+      mostAllocations = Math.max(mostAllocations,
+          scheduler.metrics().allocatedByFallback() - before);
       super.unlock();
     }
   }
@@ -125,17 +126,17 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertTrue("the smaller one stands for both", sizes.cover(new long[] {2048, 4}));
   }
 
-  /** Many grants are made under many holds of the lock, a few each. */
+  /** Many allocations are made under many holds of the lock, a few each. */
   @Test
-  public void grantsAreMadeInSlices() throws Exception {
+  public void allocationsAreMadeInSlices() throws Exception {
     startRm();
     first = node("big", 65_536, 64);
     MockAM am = master();
     am.allocate("*", 1024, 64, 1, new ArrayList<ContainerId>(), null);
     rm.drainEvents();
     assertEquals(64, fallback().round());
-    assertTrue(lock.mostGrants + " grants under one hold",
-        lock.mostGrants <= FifoFallback.SLICE);
+    assertTrue(lock.mostAllocations + " allocations under one hold",
+        lock.mostAllocations <= FifoFallback.SLICE);
     assertEquals(64, collect(am).size());
   }
 
@@ -152,11 +153,11 @@ public class FifoFallbackTest extends SchedulerTestBase {
     FifoFallback fallback = fallback(new AtomicLong(), TimeUnit.MILLISECONDS.toNanos(1));
     assertEquals("no time for more than some asks", 0, fallback.round());
     assertTrue(fallback.isUnfinished());
-    int granted = 0;
+    int allocated = 0;
     for (int i = 0; i < 300 && fallback.isUnfinished(); i++) {
-      granted += fallback.round();
+      allocated += fallback.round();
     }
-    assertEquals(5, granted);
+    assertEquals(5, allocated);
     assertEquals(5, collect(modest).size());
   }
 
@@ -186,7 +187,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     AtomicLong clock = new AtomicLong();
     FifoFallback fallback = fallback(clock, TimeUnit.MILLISECONDS.toNanos(1));
     assertTrue(fallback.round() > 0);
-    assertTrue("there is more to grant", fallback.isUnfinished());
+    assertTrue("there is more to allocate", fallback.isUnfinished());
     long ended = clock.get();
     lock.clock = clock;
     assertTrue(fallback.round() > 0);
@@ -216,7 +217,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
       assertEquals("h1", container.getNodeId().getHost());
     }
     assertTrue("h2 is forbidden to it, h1 is full", collect(choosy).isEmpty());
-    assertEquals("another application may use it", 8, grantedTo(8));
+    assertEquals("another application may use it", 8, allocatedTo(8));
   }
 
   private static ResourceRequest rack(MockAM am, int count) throws Exception {
@@ -225,12 +226,12 @@ public class FifoFallbackTest extends SchedulerTestBase {
     return rack;
   }
 
-  private int grantedTo(int wanted) throws Exception {
+  private int allocatedTo(int wanted) throws Exception {
     MockAM am = master();
     asks(am, 1, 1024);
-    int granted = fallback().round();
-    assertEquals(granted, collect(am).size());
-    return Math.min(granted, wanted);
+    int allocated = fallback().round();
+    assertEquals(allocated, collect(am).size());
+    return Math.min(allocated, wanted);
   }
 
   /** A queue's maximum stops the fallback, with the nodes half empty. */

@@ -65,7 +65,7 @@ public class LabelLendingTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  private CommitReport grant(JsonNode ask, MockNM nm, int count) throws Exception {
+  private CommitReport allocate(JsonNode ask, MockNM nm, int count) throws Exception {
     return rounds.commit(ScriptedRounds.allocate(ask, node(nm), count));
   }
 
@@ -117,15 +117,15 @@ public class LabelLendingTest extends SchedulerTestBase {
 
   /** The commit lets a lent container pass, and the maximum on the label does not count it. */
   @Test
-  public void whatIsLentIsGranted() throws Exception {
+  public void whatIsLentIsAllocated() throws Exception {
     start("\"labels\":[],\"label_maximum_ppm\":{\"gpu\":250000}");
     MockAM am = launchAm(submit(application().withQueue("a")), plain);
     JsonNode ask = ask(am, "", 7);
-    assertEquals(2, grant(ask, gpu, 2).granted);
+    assertEquals(2, allocate(ask, gpu, 2).allocated);
     assertEquals("two of 1 GB, of which the queue may ask for one", 2048,
         scheduler.queues().find("a").usedOn("gpu")[0]);
     read();
-    assertEquals(0, grant(ask, fpga, 1).granted);
+    assertEquals(0, allocate(ask, fpga, 1).allocated);
     assertEquals("[[0,1,\"LABEL\"]]", refusals());
   }
 
@@ -134,8 +134,8 @@ public class LabelLendingTest extends SchedulerTestBase {
   public void whatIsLentIsShown() throws Exception {
     start("");
     MockAM am = launchAm(submit(application().withQueue("a")), plain);
-    assertEquals(1, grant(ask(am, "gpu", 7), gpu, 1).granted);
-    assertEquals(2, grant(ask(am, "", 8), gpu, 2).granted);
+    assertEquals(1, allocate(ask(am, "gpu", 7), gpu, 1).allocated);
+    assertEquals(2, allocate(ask(am, "", 8), gpu, 2).allocated);
     LoomcardQueue a = scheduler.queues().find("a");
     assertEquals("[3072, 2048]", held(a));
     assertEquals("[3072, 2048]", held(scheduler.queues().root()));
@@ -161,9 +161,9 @@ public class LabelLendingTest extends SchedulerTestBase {
     start("");
     MockAM am = launchAm(submit(application().withQueue("a")), plain);
     JsonNode ask = ask(am, "fpga", 7);
-    assertEquals(0, grant(ask, gpu, 1).granted);
+    assertEquals(0, allocate(ask, gpu, 1).allocated);
     assertEquals("[[0,1,\"LABEL\"]]", refusals());
-    assertEquals(1, grant(ask, fpga, 1).granted);
+    assertEquals(1, allocate(ask, fpga, 1).allocated);
   }
 
   /** The fallback fills the nodes without a label first, then those that lend, and no others. */

@@ -39,7 +39,7 @@ public class ProgressTest extends SchedulerTestBase {
   private MockNM nm;
   private MockAM am;
   private Progress progress;
-  /** Far from the engine's own clock, which says when containers were granted. */
+  /** Far from the engine's own clock, which says when containers were allocated. */
   private long nowMs = 1_000_000_000L;
 
   @Override
@@ -166,7 +166,7 @@ public class ProgressTest extends SchedulerTestBase {
     assertEquals(1, progress.serve(Collections.singleton("root.default"), nowMs, waits));
   }
 
-  /** What the fallback grants to one ask is no share that excuses the lie about another. */
+  /** What the fallback allocations to one ask is no share that excuses the lie about another. */
   @Test
   public void allAsksThatALieKeptAreServedTogether() throws Exception {
     start();
@@ -196,12 +196,12 @@ public class ProgressTest extends SchedulerTestBase {
     }
   }
 
-  /** What the policy grants to an ask begins its wait anew. */
+  /** What the policy allocations to an ask begins its wait anew. */
   @Test
   public void whatIsServedNowAndThenIsNotStalled() throws Exception {
     start();
     ask(am, 1024, 5, 3);
-    nowMs = 0; // before the engine's own clock, by which the grant below is later than the looks
+    nowMs = 0; // before the engine's own clock, by which what is allocated below is later
     for (int looks = 0; looks < 12; looks++) {
       assertEquals(Collections.emptyList(), look());
     }

@@ -64,21 +64,21 @@ public class RefusalTest extends SchedulerTestBase {
     start();
     JsonNode ask = ask(am, 1024, 5, 2);
     PlanMessage.Allocate both = ScriptedRounds.allocate(ask, node(near), 2);
-    assertEquals(2, rounds.commit(both).granted);
+    assertEquals(2, rounds.commit(both).allocated);
     assertEquals("[2,1,3,0,[13312,16]]", read().check.toString());
-    assertEquals("the same decision again grants nothing", 0, rounds.commit(both).granted);
+    assertEquals("the same decision again allocates nothing", 0, rounds.commit(both).allocated);
     assertEquals("ASK_GONE", read().one("outcomes").get(5).get(0).get(2).asText());
 
     ask = ask(am, 4096, 5, 3);
     CommitReport report = rounds.commit(ScriptedRounds.allocate(ask, node(near), 3));
-    assertEquals("granted 1, preempted 0, refused 2", report.toString());
+    assertEquals("allocated 1, preempted 0, refused 2", report.toString());
     ScriptedRounds.Batch batch = read();
     assertEquals("[[0,2,\"NODE_FULL\"]]", batch.one("outcomes").get(5).toString());
     assertEquals("the ask is reported as it stands", 2, batch.one("ask").get(7).asInt());
     assertEquals("[2,1,4,2,[9216,16]]", batch.check.toString());
 
     PlanMessage.Allocate one = ScriptedRounds.allocate(ask, node(far), 1);
-    assertEquals(0, rounds.commitLate(one).granted);
+    assertEquals(0, rounds.commitLate(one).allocated);
     assertEquals("LATE", read().one("outcomes").get(5).get(0).get(2).asText());
 
     assertEquals("INVALID", reasonOf(rounds.commit(new PlanMessage.Allocate(99, 5, 0, 1, 1, 0))));
@@ -110,14 +110,14 @@ public class RefusalTest extends SchedulerTestBase {
     assertEquals("[\"/default-rack\"]", ask.get(12).toString());
     assertFalse(ask.get(10).asBoolean());
     assertEquals("LOCALITY", reasonOf(rounds.commit(ScriptedRounds.allocate(ask, node(far), 1))));
-    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(near), 1)).granted);
+    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(near), 1)).allocated);
     assertTrue(read().all("ask").isEmpty());
     assertEquals("{\"h1\":1}", rounds.snapshot().one("ask").get(8).toString());
 
     ask = askRows(row("h1", 1, true), row("/default-rack", 1, true), row("*", 1, false));
     assertEquals("{\"/default-rack\":1}", ask.get(9).toString());
     assertEquals("rack-local", 1, rounds.commit(ScriptedRounds.allocate(ask, node(far),
-        1)).granted);
+        1)).allocated);
     read();
 
     am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>());
@@ -129,6 +129,6 @@ public class RefusalTest extends SchedulerTestBase {
     assertEquals("[\"h1\"]", read().one("blacklist").get(3).toString());
     assertEquals("BLACKLISTED", reasonOf(rounds.commit(ScriptedRounds.allocate(ask, node(near),
         1))));
-    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).granted);
+    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).allocated);
   }
 }

@@ -26,13 +26,13 @@ public class BridgeMetricsTest {
         () -> BridgeSamples.status(governing, new HashMap<String, String>()), shim);
   }
 
-  /** Grants by origin, refusals by reason and together, the version and the state. */
+  /** Allocations by origin, refusals by reason and together, the version and the state. */
   @Test
   public void countersAreShown() throws Exception {
     ShimMetrics shim = new ShimMetrics();
-    shim.countPolicyGrant();
-    shim.countPolicyGrant();
-    shim.countFallbackGrant();
+    shim.countPolicyAllocation();
+    shim.countPolicyAllocation();
+    shim.countFallbackAllocation();
     shim.countRefusals("NODE_FULL", 4);
     shim.countRefusals("LATE", 1);
     MetricsCollectorImpl collector = new MetricsCollectorImpl();
@@ -42,8 +42,8 @@ public class BridgeMetricsTest {
     for (AbstractMetric metric : record.metrics()) {
       shown.put(metric.name(), metric.value());
     }
-    assertEquals(2L, shown.get("GrantedByPolicy"));
-    assertEquals(1L, shown.get("GrantedByFallback"));
+    assertEquals(2L, shown.get("AllocatedByPolicy"));
+    assertEquals(1L, shown.get("AllocatedByFallback"));
     assertEquals(4L, shown.get("RefusedNodeFull"));
     assertEquals(1L, shown.get("RefusedLate"));
     assertEquals(5L, shown.get("Refused"));

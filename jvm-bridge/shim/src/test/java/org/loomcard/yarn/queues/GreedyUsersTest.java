@@ -52,11 +52,11 @@ public class GreedyUsersTest extends SchedulerTestBase {
   private final Map<String, Long> usedBefore = new HashMap<>();
   private Random random;
   private boolean moved;
-  private int granted;
+  private int allocated;
   private int resized;
   private int restarted;
 
-  /** An application with its present AM, managed or not, and what was granted to it. */
+  /** An application with its present AM, managed or not, and what was allocated to it. */
   private static final class Running {
     private final RMApp app;
     private final boolean unmanaged;
@@ -93,7 +93,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
 
   private void live(int seed) throws Exception {
     random = new Random(seed);
-    granted = 0;
+    allocated = 0;
     resized = 0;
     restarted = 0;
     for (int step = 0; step < STEPS; step++) {
@@ -104,8 +104,8 @@ public class GreedyUsersTest extends SchedulerTestBase {
       end(running.get(0));
       agree("seed " + seed + " at the end");
     }
-    assertTrue("seed " + seed + " granted " + granted + ", resized " + resized + ", restarted "
-        + restarted, granted >= 100 && resized >= 10 && restarted >= 1);
+    assertTrue("seed " + seed + " allocated " + allocated + ", resized " + resized + ", restarted "
+        + restarted, allocated >= 100 && resized >= 10 && restarted >= 1);
   }
 
   private void nothingIsLeft(String seed) throws Exception {
@@ -138,7 +138,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
       case 10: restart(one); break;
       default: end(one);
     }
-    grant();
+    allocate();
     if (running.contains(one)) {
       heard(one, one.am.allocate(Collections.emptyList(), Collections.emptyList()));
     }
@@ -172,7 +172,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
         && one.app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
     RMAppAttempt attempt = one.app.getCurrentAppAttempt();
     rm.drainEvents();
-    grant();
+    allocate();
     if (attempt.getMasterContainer() == null) {
       end(one);
       return;
@@ -202,14 +202,14 @@ public class GreedyUsersTest extends SchedulerTestBase {
   }
 
   /** Everything that is asked for goes anywhere; the checks refuse what is too much. */
-  private void grant() {
+  private void allocate() {
     for (JsonNode ask : read().all("ask")) {
       asks.put(ask.get(2).asInt() * 100 + ask.get(3).asInt(), ask);
     }
     asks.values().removeIf(ask -> ask.get(7).asInt() == 0);
     for (JsonNode ask : asks.values()) {
       for (MockNM nm : nms) {
-        granted += rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1)).granted;
+        allocated += rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1)).allocated;
       }
     }
     rm.drainEvents();

@@ -164,7 +164,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     return container;
   }
 
-  /** A promoted container is charged from the grant on, and not after its end. */
+  /** A promoted container is charged from the allocation on, and not after its end. */
   @Test
   public void promotionThatEndsBeforeItIsFetched() throws Exception {
     start("");
@@ -245,7 +245,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     assertEquals("YARN's metrics too", "[0, 0, 0]", metrics("default"));
   }
 
-  /** An application that moves between the grant of an increase and its end takes it along. */
+  /** An application that moves between the allocation of an increase and its end takes it along. */
   @Test
   public void moveWithAnIncrease() throws Exception {
     start("");

@@ -203,7 +203,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     MockAM am = launchAm(submit(application().withQueue("a")), plain);
     assertEquals("nothing of the other label", 8192 - 1024, headroom(am));
     CommitReport report = rounds.commit(ScriptedRounds.allocate(ask(am, "gpu"), node(gpu), 4));
-    assertEquals("half of 4 GB", 2, report.granted);
+    assertEquals("half of 4 GB", 2, report.allocated);
     assertEquals("[[0,2,\"QUEUE_MAX\"]]", read().one("outcomes").get(5).toString());
     assertEquals(2048, scheduler.queues().find("a").usedOn("gpu")[0]);
     assertEquals("both partitions, to the maximum", 8192 - 1024, headroom(am));
@@ -215,7 +215,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals("[[0,1,\"LABEL\"]]", read().one("outcomes").get(5).toString());
     MockAM other = launchAm(submit(application().withQueue("b")), plain);
     report = rounds.commit(ScriptedRounds.allocate(ask(other, "ssd"), node(gpu), 1));
-    assertEquals("every queue but those that name theirs", 1, report.granted);
+    assertEquals("every queue but those that name theirs", 1, report.allocated);
   }
 
   private void label(MockNM nm, String name) {

@@ -211,7 +211,7 @@ public class QueueRulesTest extends SchedulerTestBase {
     JsonNode amAsk = batch.one("ask");
     assertTrue(amAsk.get(5).asBoolean());
     assertEquals("2 GB for AMs: one more fits", 1, rounds.commit(
-        ScriptedRounds.allocate(amAsk, node(nm), 1)).granted);
+        ScriptedRounds.allocate(amAsk, node(nm), 1)).allocated);
     read();
     RMApp third = submit(application().withQueue("a").withUser("erin"));
     rm.waitForState(third.getApplicationId(), RMAppState.ACCEPTED);
@@ -225,7 +225,7 @@ public class QueueRulesTest extends SchedulerTestBase {
         4), headroom);
     JsonNode ask = ask(am, 1024, 5, 20);
     CommitReport report = rounds.commit(ScriptedRounds.allocate(ask, node(nm), 20));
-    assertEquals(3, report.granted);
+    assertEquals(3, report.allocated);
     assertEquals("[[0,17,\"USER_LIMIT\"]]", read().one("outcomes").get(5).toString());
     assertEquals(5, scheduler.getRootQueueMetrics().getAllocatedContainers());
     assertEquals(18, scheduler.getRootQueueMetrics().getPendingContainers());
@@ -234,7 +234,7 @@ public class QueueRulesTest extends SchedulerTestBase {
     MockAM bobs = launchAm(other, nm);
     read();
     report = rounds.commit(ScriptedRounds.allocate(ask(bobs, 1024, 5, 20), node(nm), 20));
-    assertEquals("6 of 8 GB were taken in root.lab", 2, report.granted);
+    assertEquals("6 of 8 GB were taken in root.lab", 2, report.allocated);
     assertEquals("[[0,18,\"QUEUE_MAX\"]]", read().one("outcomes").get(5).toString());
     QueueInfo info = scheduler.getQueueInfo("root", true, true);
     assertEquals(2, info.getChildQueues().size());

@@ -132,7 +132,7 @@ public class PolicyRoundsTest {
     pass(10);
   }
 
-  /** A plan as large as a plan may be is followed by another at once only where it granted. */
+  /** A plan as large as a plan may be is followed by another at once only where it allocated. */
   @Test
   public void aFullPlanThatIsRefusedIsFollowedByItsPauseToo() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);

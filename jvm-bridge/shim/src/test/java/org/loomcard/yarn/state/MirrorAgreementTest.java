@@ -37,10 +37,10 @@ public class MirrorAgreementTest extends ChurnTestBase {
         assertNoResync(step);
       }
       BridgeCounters counters = scheduler.bridge().status().counters;
-      assertTrue("granted " + counters.granted(), counters.granted() > steps / 2);
-      assertEquals(0, counters.grantedByFallback());
+      assertTrue("allocated " + counters.allocated(), counters.allocated() > steps / 2);
+      assertEquals(0, counters.allocatedByFallback());
       assertEquals(0, counters.faults());
-      assertEquals(scheduler.metrics().grantedByPolicy(), counters.granted());
+      assertEquals(scheduler.metrics().allocatedByPolicy(), counters.allocated());
       assertEquals("refused: " + scheduler.metrics(), 0, counters.refused());
     } finally {
       rm.stop();

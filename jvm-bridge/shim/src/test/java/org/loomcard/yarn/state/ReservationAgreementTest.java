@@ -93,7 +93,8 @@ public class ReservationAgreementTest extends ChurnTestBase {
       }
       BridgeStatus status = scheduler.bridge().status();
       assertTrue(seen + " steps with reservations", seen > STEPS / 4);
-      assertTrue("granted " + status.counters.granted(), status.counters.granted() > STEPS / 6);
+      assertTrue("allocated " + status.counters.allocated(),
+          status.counters.allocated() > STEPS / 6);
       assertEquals("[]", status.faults.toString());
     } finally {
       rm.stop();

@@ -39,7 +39,7 @@ public class ReservationsTest extends SchedulerTestBase {
     small = launchAm(submit(application()), near);
     read();
     JsonNode first = ask(small, 1024, 5, 1);
-    assertEquals(1, rounds.commit(ScriptedRounds.allocate(first, node(far), 1)).granted);
+    assertEquals(1, rounds.commit(ScriptedRounds.allocate(first, node(far), 1)).allocated);
     read();
     ask = ask(large, 8192, 5, 1);
   }
@@ -67,7 +67,9 @@ public class ReservationsTest extends SchedulerTestBase {
     return text.toString();
   }
 
-  /** What is free and what becomes free is refused to others, and granted to the ask it is for. */
+  /**
+   * What is free and what becomes free is refused to others, and allocated to the ask it is for.
+   */
   @Test
   public void reservedRoomIsForItsAskAlone() throws Exception {
     start();
@@ -88,7 +90,7 @@ public class ReservationsTest extends SchedulerTestBase {
     rm.drainEvents();
     read();
     assertEquals("RESERVED", reasonOf(ScriptedRounds.allocate(more, node(far), 1)));
-    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).granted);
+    assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).allocated);
     assertEquals("", reserved(read()));
   }
 

@@ -112,11 +112,11 @@ public class FailOverTest extends HighAvailabilityTestBase {
     RMApp app = MockRMAppSubmitter.submit(one, MockRMAppSubmissionData.Builder
         .createWithMemory(1024, one).withAppName("test").withUser("alice").withQueue("default")
         .withUnmanagedAM(false).withWaitForAppAcceptedState(false).build());
-    SchedulerTestBase.until("the policy granted the AM", () -> app.getCurrentAppAttempt() != null
+    SchedulerTestBase.until("the policy allocated the AM", () -> app.getCurrentAppAttempt() != null
         && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.ALLOCATED);
     MockAM am = one.sendAMLaunched(app.getCurrentAppAttempt().getAppAttemptId());
     am.registerAppAttempt();
-    assertEquals(2, granted(am, 2).size());
+    assertEquals(2, allocated(am, 2).size());
     one.getRMContext().getRMAdminService().transitionToStandby(BY_USER);
     activate(two);
     nm.setResourceTrackerService(two.getResourceTrackerService());
@@ -131,22 +131,22 @@ public class FailOverTest extends HighAvailabilityTestBase {
     am.setAMRMProtocol(two.getApplicationMasterService(), two.getRMContext());
     am.registerAppAttempt(false);
     two.waitForState(app.getApplicationId(), RMAppState.RUNNING);
-    assertEquals("and the policy there serves it", 1, granted(am, 1).size());
-    assertEquals(0, status(two).counters.grantedByFallback());
+    assertEquals("and the policy there serves it", 1, allocated(am, 1).size());
+    assertEquals(0, status(two).counters.allocatedByFallback());
   }
 
-  private static List<Container> granted(MockAM am, int count) throws Exception {
-    List<Container> granted = new ArrayList<>(
+  private static List<Container> allocated(MockAM am, int count) throws Exception {
+    List<Container> allocated = new ArrayList<>(
         am.allocate("*", 1024, count, new ArrayList<ContainerId>()).getAllocatedContainers());
-    SchedulerTestBase.until("the policy granted " + count, () -> {
+    SchedulerTestBase.until("the policy allocated " + count, () -> {
       try {
-        granted.addAll(am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>())
+        allocated.addAll(am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>())
             .getAllocatedContainers());
       } catch (Exception e) {
         throw new AssertionError(e);
       }
-      return granted.size() >= count;
+      return allocated.size() >= count;
     });
-    return granted;
+    return allocated;
   }
 }

@@ -76,12 +76,12 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
-  public long grantedByPolicy() {
+  public long allocatedByPolicy() {
     return 96;
   }
 
   @Override
-  public long grantedByFallback() {
+  public long allocatedByFallback() {
     return 4;
   }
 

@@ -155,7 +155,7 @@ public class MessagesTest {
     refused("{}", "reply: expected an array");
     refused("[\"plan\",1", "Unexpected end-of-input");
     refused("[\"pland\",1]", "expected the tag plan, found pland");
-    refused("[\"plan\",1,[[\"grant\",1]],[],[],{},{},[],[],[],null,[]]",
+    refused("[\"plan\",1,[[\"allocate\",1]],[],[],{},{},[],[],[],null,[]]",
         "tag allocate, preempt, reserve or unreserve");
     refused("[\"plan\",1,[[\"allocate\",1,20,-1,1,\"2\",1]],[],[],{},{},[],[],[],null,[]]",
         "allocate: count: expected an integer at character 33, found \"2\"");

@@ -8,7 +8,7 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 
 /**
  * So many containers of one size, under a key that is used once: its count is sent once and only
- * goes down, so that a grant beyond it is one too many, and not a race of two counts.
+ * goes down, so that an allocation beyond it is one too many, and not a race of two counts.
  */
 final class Ask {
   final long key;

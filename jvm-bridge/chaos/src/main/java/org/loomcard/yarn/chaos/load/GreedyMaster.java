@@ -34,7 +34,7 @@ final class GreedyMaster extends VirtualMaster {
   void act() {
     if (System.currentTimeMillis() > endMs) {
       if (!cancelled) {
-        findings.greedy(kind, "granted " + granted + ", resized " + resizes);
+        findings.greedy(kind, "allocated " + allocated + ", resized " + resizes);
       }
       cancelled = true;
       cancelAll();

@@ -2,11 +2,11 @@ package org.loomcard.yarn.chaos.load;
 
 import org.apache.hadoop.yarn.api.records.Container;
 
-/** A container that a master was granted and whose end was not reported to it yet. */
+/** A container that a master was allocated and whose end was not reported to it yet. */
 final class HeldContainer {
   Container container;
   final Ask ask;
-  /** How often its master had registered when it was granted. */
+  /** How often its master had registered when it was allocated. */
   final int life;
   boolean released;
   /** Since when no node knows it, milliseconds since 1970; 0 while one does. */

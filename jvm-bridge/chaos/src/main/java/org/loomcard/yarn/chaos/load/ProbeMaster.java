@@ -39,7 +39,7 @@ final class ProbeMaster extends VirtualMaster {
   }
 
   @Override
-  void onGrant(Container container) {
+  void onAllocation(Container container) {
     findings.waited(askedMs, System.currentTimeMillis());
   }
 

@@ -243,7 +243,7 @@ public final class VirtualCluster {
     return node(index).id().getHost();
   }
 
-  /** Frozen, nothing is asked for and nothing ends; what was asked for is still granted. */
+  /** Frozen, nothing is asked for and nothing ends; what was asked for is still allocated. */
   public void freeze(boolean on) {
     frozen = on;
   }

@@ -22,7 +22,7 @@ import org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException
 import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /**
- * An unmanaged application master that counts: every container of every ask is granted once, none
+ * An unmanaged application master that counts: every container of every ask is allocated once, none
  * comes that was not asked for, and each end is reported. One thread at a time calls it.
  */
 class VirtualMaster {
@@ -43,7 +43,7 @@ class VirtualMaster {
   private boolean over;
   private int lives;
   private long lastKey;
-  int granted;
+  int allocated;
   int done;
 
   VirtualMaster(VirtualCluster cluster, ApplicationId id, UserGroupInformation user)
@@ -60,13 +60,13 @@ class VirtualMaster {
   void act() {
   }
 
-  /** How long a container runs that was just granted. */
+  /** How long a container runs that was just allocated. */
   long lifeMs() {
     return 1000;
   }
 
-  /** A container was granted; called before it is launched. */
-  void onGrant(Container container) {
+  /** A container was allocated; called before it is launched. */
+  void onAllocation(Container container) {
   }
 
   /** Whether a container that was lost is asked for again. */
@@ -132,7 +132,7 @@ class VirtualMaster {
 
   // The heartbeat.
 
-  /** One heartbeat; frozen, it only fetches what was granted. */
+  /** One heartbeat; frozen, it only fetches what was allocated. */
   final void step(boolean frozen) throws Exception {
     link.as(() -> {
       stepAsUser(frozen);
@@ -209,7 +209,7 @@ class VirtualMaster {
 
   private void take(AllocateResponse response) {
     for (Container container : response.getAllocatedContainers()) {
-      granted(container);
+      allocated(container);
     }
     for (ContainerStatus status : response.getCompletedContainersStatuses()) {
       ended(status);
@@ -237,16 +237,16 @@ class VirtualMaster {
     }
   }
 
-  private void granted(Container container) {
-    findings.count("granted");
-    granted++;
+  private void allocated(Container container) {
+    findings.count("allocated");
+    allocated++;
     if (!seen.add(container.getId())) {
-      findings.violation("granted twice", container.getId() + " came twice");
+      findings.violation("allocated twice", container.getId() + " came twice");
       return;
     }
     Ask ask = asks.get(container.getAllocationRequestId());
     if (ask == null || ask.outstanding == 0) {
-      findings.violation("granted too much", container.getId() + " of ask "
+      findings.violation("allocated too much", container.getId() + " of ask "
           + container.getAllocationRequestId() + ", of which none was outstanding");
       releases.add(container.getId());
       return;
@@ -260,7 +260,7 @@ class VirtualMaster {
       findings.violation("wrong place", container.getId() + " is on " + container.getNodeId()
           + ", asked for was only " + ask.strictHost);
     }
-    onGrant(container);
+    onAllocation(container);
     HeldContainer one = new HeldContainer(container, ask, lives);
     held.put(container.getId(), one);
     VirtualNode node = cluster.node(container.getNodeId());

@@ -12,8 +12,8 @@ import java.util.function.UnaryOperator;
  * what the ResourceManager believes.
  *
  * <p>A row states a whole number, not a change. The ResourceManager counts down by itself when it
- * grants, so a row is sent only where its count would be wrong: one that is sent while grants are
- * on their way asks for those again.
+ * allocations, so a row is sent only where its count would be wrong: one that is sent while
+ * allocations are on their way asks for those again.
  */
 public final class AskRows {
   static final String ANY = "*";
@@ -42,8 +42,8 @@ public final class AskRows {
     wishes.forEach(this::add);
   }
 
-  /** A grant on {@code host} has arrived: the ResourceManager counts one fewer there. */
-  public void granted(String host) {
+  /** An allocation on {@code host} has arrived: the ResourceManager counts one fewer there. */
+  public void allocated(String host) {
     String rack = rackOf.apply(host);
     if (believed.getOrDefault(host, 0) > 0) {
       believed.merge(host, -1, Integer::sum);

@@ -44,7 +44,7 @@ public final class Asks {
     return keys.get(key).size;
   }
 
-  /** The key of a granted container, or -1 for one that was never asked for. */
+  /** The key of an allocated container, or -1 for one that was never asked for. */
   public int keyOf(int priority, long requestId) {
     for (int i = 0; i < keys.size(); i++) {
       if (keys.get(i).priority == priority && keys.get(i).requestId == requestId) {

@@ -63,7 +63,7 @@ final class AltruisticModel implements WorkloadModel {
   }
 
   @Override
-  public Use granted(int key, String host) {
+  public Use allocated(int key, String host) {
     int stage = stage(key);
     Task task = table.take(stage, host);
     if (task == null) {

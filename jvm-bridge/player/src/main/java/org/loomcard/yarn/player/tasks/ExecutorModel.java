@@ -53,7 +53,7 @@ final class ExecutorModel implements WorkloadModel {
   }
 
   @Override
-  public Use granted(int key, String host) {
+  public Use allocated(int key, String host) {
     if (asks.rows(KEY).count() == 0) {
       return null;
     }

@@ -52,7 +52,7 @@ final class MapReduceModel implements WorkloadModel {
   }
 
   @Override
-  public Use granted(int key, String host) {
+  public Use allocated(int key, String host) {
     // A reduce's ask may have been taken back while its container was on the way.
     Task task = asks.rows(key).count() > 0 ? table.take(key, host) : null;
     if (task == null) {

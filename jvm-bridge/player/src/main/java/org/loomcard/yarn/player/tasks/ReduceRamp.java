@@ -20,7 +20,7 @@ final class ReduceRamp {
   private final Resource reduce;
   private boolean begun;
 
-  /** How many maps and reduces are in which state; scheduled: asked for, assigned: granted. */
+  /** How many maps and reduces are in which state; scheduled: asked for, assigned: allocated. */
   static final class Counts {
     public int totalMaps;
     public int completedMaps;

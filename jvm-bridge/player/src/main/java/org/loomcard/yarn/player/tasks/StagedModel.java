@@ -26,7 +26,7 @@ final class StagedModel implements WorkloadModel {
   }
 
   @Override
-  public Use granted(int key, String host) {
+  public Use allocated(int key, String host) {
     Task task = table.take(key, host);
     if (task == null) {
       return null;

@@ -1,6 +1,6 @@
 package org.loomcard.yarn.player.tasks;
 
-/** One try of one task: what a granted container is used for. */
+/** One try of one task: what an allocated container is used for. */
 public final class Task {
   final int stage;
   public final int index;

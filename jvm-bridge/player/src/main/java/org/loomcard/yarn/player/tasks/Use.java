@@ -2,7 +2,7 @@ package org.loomcard.yarn.player.tasks;
 
 import org.apache.hadoop.yarn.api.records.Container;
 
-/** What one granted container is used for. */
+/** What one allocated container is used for. */
 public final class Use {
   static final long NOT_YET = -1;
 

@@ -16,7 +16,7 @@ public interface WorkloadModel {
   }
 
   /** Says what a container of an ask key is used for; null: it is not needed any more. */
-  Use granted(int key, String host);
+  Use allocated(int key, String host);
 
   /** A held container runs. */
   void started(Use use);

@@ -21,13 +21,13 @@ public final class AskRowsTest {
     assertTrue(rows.changes().isEmpty());
   }
 
-  /** A grant that the ResourceManager has counted already is not sent again. */
+  /** An allocation that the ResourceManager has counted already is not sent again. */
   @Test
-  public void aGrantWithoutWishesTellsNothing() {
+  public void anAllocationWithoutWishesTellsNothing() {
     rows.add(Collections.emptyList());
     rows.add(Collections.emptyList());
     rows.changes();
-    rows.granted("n1");
+    rows.allocated("n1");
     rows.remove(Collections.emptyList());
     assertTrue(rows.changes().isEmpty());
     assertEquals(1, rows.count());
@@ -39,7 +39,7 @@ public final class AskRowsTest {
     rows.add(Collections.singletonList("n1"));
     rows.add(Collections.singletonList("n2"));
     rows.changes();
-    rows.granted("n3");
+    rows.allocated("n3");
     rows.remove(Collections.singletonList("n1"));
     assertEquals(map("/r1", 0, "n1", 0), rows.changes());
   }
@@ -49,7 +49,7 @@ public final class AskRowsTest {
   public void whatIsWantedIsSentAgain() {
     rows.want(Arrays.asList(Collections.singletonList("n1"), Collections.emptyList()));
     assertEquals(map("*", 2, "/r1", 1, "n1", 1), rows.changes());
-    rows.granted("n2");
+    rows.allocated("n2");
     rows.want(Collections.singletonList(Collections.singletonList("n1")));
     assertTrue(rows.changes().isEmpty());
     rows.want(Collections.emptyList());

@@ -104,7 +104,7 @@ public final class AltruisticModelTest {
     assertEquals(1, questions.size());
     hear(3);
     assertEquals(2, questions.size());
-    Use use = granted(0);
+    Use use = allocated(0);
     hear(3);
     assertEquals(3, questions.size());
     assertEquals("[2, 1]", Arrays.toString(questions.get(2).waiting));
@@ -113,7 +113,7 @@ public final class AltruisticModelTest {
     assertEquals(4, questions.size());
   }
 
-  /** A grant on either ask is for a task of the stage; beyond its tasks it goes back. */
+  /** An allocation on either ask is for a task of the stage; beyond its tasks it goes back. */
   @Test
   public void bothAsksAreForTheStage() {
     hear(100);
@@ -121,16 +121,16 @@ public final class AltruisticModelTest {
     changes();
     assertEquals(0, model.stage(1));
     assertEquals(1, model.stage(2));
-    assertNotNull(granted(0));
+    assertNotNull(allocated(0));
     assertEquals("", changes());
-    assertNotNull(granted(1));
-    assertNotNull(granted(1));
-    assertNull(model.granted(1, "n1"));
+    assertNotNull(allocated(1));
+    assertNotNull(allocated(1));
+    assertNull(model.allocated(1, "n1"));
   }
 
-  private Use granted(int key) {
-    asks.rows(key).granted("n1");
-    Use use = model.granted(key, "n1");
+  private Use allocated(int key) {
+    asks.rows(key).allocated("n1");
+    Use use = model.allocated(key, "n1");
     use.launchedMs = 1;
     return use;
   }

@@ -1,4 +1,4 @@
-"""When the ResourceManager granted each container, from Loomcard's journal."""
+"""When the ResourceManager allocated each container, from Loomcard's journal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loomcard.player.container_ids import ContainerKey
 from loomcard.wire import messages
-from loomcard.wire.decisions import granted
+from loomcard.wire.decisions import allocated
 from loomcard.wire.journal import rounds
 
 
@@ -15,7 +15,7 @@ class _Reader:
 
     def __init__(self, epoch_ms: int) -> None:
         self.epoch_ms = epoch_ms
-        self.granted: dict[ContainerKey, int] = {}
+        self.allocated: dict[ContainerKey, int] = {}
         self._applications: dict[int, str] = {}
         self._attempts: dict[int, tuple[str, int]] = {}
         self._plan: tuple[int, messages.PlanReply] | None = None  # when it was asked for
@@ -44,16 +44,16 @@ class _Reader:
         if self._plan is None or self._plan[1].round != outcomes.round:
             return  # the plan was never written down
         at_ms, plan = self._plan
-        for decision, _, yarn_number in granted(plan.decisions, outcomes):
+        for decision, _, yarn_number in allocated(plan.decisions, outcomes):
             self._keep(decision.attempt, yarn_number, at_ms)
 
     def _keep(self, attempt: int, number: int, at_ms: int) -> None:
         application, ordinal = self._attempts[attempt]
-        self.granted.setdefault((application, ordinal, number), self.epoch_ms + at_ms)
+        self.allocated.setdefault((application, ordinal, number), self.epoch_ms + at_ms)
 
 
-def granted_ms(journal_dir: Path) -> dict[ContainerKey, int]:
-    """By container, in ms since 1970, when the plan was asked for that granted it. Raises
+def allocated_ms(journal_dir: Path) -> dict[ContainerKey, int]:
+    """By container, in ms since 1970, when the plan was asked for that allocated it. Raises
     JournalError.
     """
     readers: dict[int, _Reader] = {}
@@ -61,4 +61,4 @@ def granted_ms(journal_dir: Path) -> dict[ContainerKey, int]:
         epoch_ms = each.segment.hello.epoch
         reader = readers.setdefault(epoch_ms, _Reader(epoch_ms))
         reader.round(each.batch, each.plan)
-    return {key: at_ms for reader in readers.values() for key, at_ms in reader.granted.items()}
+    return {key: at_ms for reader in readers.values() for key, at_ms in reader.allocated.items()}

@@ -106,7 +106,7 @@ class Quota(ReservationRules):
         return None if self._pools.may(category, size) else _reserved(category)
 
 
-class Grant:
+class Allocation:
     """One container at a time, till quotas and nodes leave no more; for the turns of one round.
 
     ``eager``: what is free and no large job could use goes to small ones beyond their quota.
@@ -143,7 +143,7 @@ class Grant:
                 break
             reserved = queue.closed if only_shape_of(app) is False else ()  # its one shape is open
             if serve_application(plan, app, full, reserved=reserved):
-                self._pools.granted(app)
+                self._pools.allocated(app)
                 queue.served(queue.key, app)
             else:
                 queue.set_aside()
@@ -153,8 +153,8 @@ class Grant:
                 _report_reasons(plan, queue)
 
     def _fill_reservations(self) -> None:
-        """Grant what fits into the room reserved for it. The border let it have that room when the
-        reservation was placed; others have taken what came free within it since.
+        """Allocate what fits into the room reserved for it. The border let it have that room when
+        the reservation was placed; others have taken what came free within it since.
         """
         mine = self._plan.view.queue
         if serve_reservations(self._plan, lambda queue: queue is mine):

@@ -1,9 +1,9 @@
-"""When containers were granted, by the journal."""
+"""When containers were allocated, by the journal."""
 
 import json
 from pathlib import Path
 
-from loomcard.player.journal_grants import granted_ms
+from loomcard.player.journal_allocations import allocated_ms
 
 SEGMENT = [
     ["segment", {"hello": ["hello", 1, 1_000_000, "x", "3.4.2", ["memory_mb", "vcores"], [], {}]}],
@@ -21,7 +21,7 @@ SEGMENT = [
 ]  # fmt: skip
 
 KEY = ("application_1_0002", 1)
-GRANTED = {
+ALLOCATED = {
     (*KEY, 4): 1_000_100,
     (*KEY, 5): 1_000_100,
     (*KEY, 6): 1_000_100,
@@ -33,10 +33,10 @@ def write(path: Path, lines: list[list[object]]) -> None:
     path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
 
-def test_a_container_was_granted_when_its_plan_was_asked_for(tmp_path: Path) -> None:
-    """Refused ones take no number; what the fallback granted has its own time."""
+def test_a_container_was_allocated_when_its_plan_was_asked_for(tmp_path: Path) -> None:
+    """Refused ones take no number; what the fallback allocated has its own time."""
     write(tmp_path / "1-1.jsonl", SEGMENT)
-    assert granted_ms(tmp_path) == GRANTED
+    assert allocated_ms(tmp_path) == ALLOCATED
 
 
 def test_a_segment_goes_on_where_the_one_before_ended(tmp_path: Path) -> None:
@@ -45,4 +45,4 @@ def test_a_segment_goes_on_where_the_one_before_ended(tmp_path: Path) -> None:
     """
     write(tmp_path / "1-1.jsonl", SEGMENT[:3])
     write(tmp_path / "1-2.jsonl", [SEGMENT[0], *SEGMENT[3:]])
-    assert granted_ms(tmp_path) == GRANTED
+    assert allocated_ms(tmp_path) == ALLOCATED

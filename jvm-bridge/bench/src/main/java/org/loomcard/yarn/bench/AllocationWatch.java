@@ -7,12 +7,13 @@ import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 
 /**
- * Counts grants and measures from ask to grant. A grant is the moment at which the scheduler's new
- * RMContainer registers with its attempt, which every scheduler does inside its commit.
+ * Counts allocations and measures from ask to allocation. An allocation is the moment at which the
+ * scheduler's new RMContainer registers with its attempt, which every scheduler does inside its
+ * commit.
  */
-final class GrantWatch {
+final class AllocationWatch {
   private final Map<ApplicationAttemptId, SimulatedMaster> masters = new ConcurrentHashMap<>();
-  private final LongAdder grants = new LongAdder();
+  private final LongAdder allocations = new LongAdder();
   private long[] waits = new long[1 << 16];
   private int waited;
 
@@ -21,9 +22,9 @@ final class GrantWatch {
   }
 
   /** Called by the scheduler's thread, inside its commit: must stay cheap. */
-  void granted(ApplicationAttemptId attempt) {
+  void allocated(ApplicationAttemptId attempt) {
     long now = System.nanoTime();
-    grants.increment();
+    allocations.increment();
     SimulatedMaster master = masters.get(attempt);
     long asked = master == null ? SimulatedMaster.NOT_TIMED : master.takeAskTime();
     if (asked != SimulatedMaster.NOT_TIMED) {
@@ -31,8 +32,8 @@ final class GrantWatch {
     }
   }
 
-  long grants() {
-    return grants.sum();
+  long allocations() {
+    return allocations.sum();
   }
 
   private synchronized void record(long nanos) {

@@ -22,9 +22,9 @@ import org.loomcard.yarn.state.LoomcardNode;
 /**
  * One container of one ask on one node, checked against the scheduler's state as they stand. Made,
  * checked and carried out under the scheduler's write lock, without letting it go in between: what
- * was checked is what is granted.
+ * was checked is what is allocated.
  */
-final class ContainerGrant {
+final class ContainerAllocation {
   private final LoomcardAttempt attempt;
   private final SchedulerRequestKey key;
   private final LoomcardNode node;
@@ -35,7 +35,7 @@ final class ContainerGrant {
   private NodeType type;
   private LabelUse label;
 
-  ContainerGrant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+  ContainerAllocation(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     this.attempt = attempt;
     this.key = key;
     this.node = node;
@@ -44,7 +44,7 @@ final class ContainerGrant {
     this.rows = HadoopCompat.rows(attempt, key);
   }
 
-  /** Null when one more container may be granted now; else the reason code. */
+  /** Null when one more container may be allocated now; else the reason code. */
   String refusal() {
     return refusal(node.getUnallocatedResource(), true);
   }
@@ -115,7 +115,7 @@ final class ContainerGrant {
     return any.getRelaxLocality() ? NodeType.OFF_SWITCH : null;
   }
 
-  /** Grants the container, after {@link #refusal} returned null. */
+  /** Allocates the container, after {@link #refusal} returned null. */
   RMContainer carryOut() {
     NodeType asked = rows.size() == 1 ? NodeType.OFF_SWITCH : NodeType.NODE_LOCAL;
     ContainerId id = BuilderUtils.newContainerId(attempt.getApplicationAttemptId(),
@@ -124,9 +124,9 @@ final class ContainerGrant {
     Container container = BuilderUtils.newContainer(id, nodeId, node.getHttpAddress(), size,
         key.getPriority(),
         null, key.getAllocationRequestId());
-    RMContainer granted = attempt.grant(type, node, key, container);
-    node.allocateContainer(granted);
-    node.granted(attempt, key);
+    RMContainer allocated = attempt.allocate(type, node, key, container);
+    node.allocateContainer(allocated);
+    node.allocated(attempt, key);
     if (key.getContainerToUpdate() == null) {
       attempt.application().charges().add(id, amounts, isAm, label);
     } else {
@@ -134,7 +134,7 @@ final class ContainerGrant {
     }
     attempt.incNumAllocatedContainers(type, asked);
     HadoopCompat.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);
-    return granted;
+    return allocated;
   }
 
   /** The size of one container, once it was checked. */
