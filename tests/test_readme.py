@@ -7,7 +7,7 @@ import pytest
 
 from loomcard.api import registry
 from loomcard.api.plan import Plan
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -25,12 +25,12 @@ def test_the_policy_shown_is_a_policy(tmp_path: Path) -> None:
     name = f"{file}:DominantResourceFairness"
     assert registry.find(name).decide.__annotations__["return"] is Plan
     assert len([line for line in source.splitlines() if line.strip()]) <= 15
-    setup = compile_setup(f"version: 1\nkind: policy\npolicy: '{name}'\n", "mine.yml")
-    assert setup["queues"][1]["policy"] == name
+    config = compile_config(f"version: 1\nkind: policy\npolicy: '{name}'\n", "mine.yml")
+    assert config["queues"][1]["policy"] == name
 
 
 @pytest.mark.parametrize("text", blocks("yaml"))
-def test_the_set_ups_shown_compile(text: str) -> None:
+def test_the_configurations_shown_compile(text: str) -> None:
     """Each YAML block is a configuration without findings."""
-    setup = compile_setup(text, "readme.yml")
-    assert setup["queues"][0]["path"] == "root"
+    config = compile_config(text, "readme.yml")
+    assert config["queues"][0]["path"] == "root"

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.agreement import simulator_vs_yarn, stock_schedulers
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.player.play import play
 from loomcard.results.record import RunRecord
 from loomcard.workload.scenario import Scenario
@@ -50,8 +50,8 @@ def _ours(scenario: Scenario, policy: Path, folder: Path) -> RunRecord:
 def _either(scenario: Scenario, scheduler: str, policy: Path, folder: Path) -> RunRecord:
     if scheduler == "loomcard":
         return play(scenario, policy, folder=folder)
-    setup = compile_setup(policy.read_text("utf-8"), policy.name)
-    return play(scenario, scheduler, setup=setup, folder=folder)
+    config = compile_config(policy.read_text("utf-8"), policy.name)
+    return play(scenario, scheduler, config=config, folder=folder)
 
 
 if __name__ == "__main__":

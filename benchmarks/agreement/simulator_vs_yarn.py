@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
 from loomcard.simulator import simulate
@@ -169,8 +169,8 @@ def _policy(named: str, folder: Path) -> Path:
 
 
 def _simulate(scenario: Scenario, policy: Path) -> RunRecord:
-    setup = compile_setup(policy.read_text(), policy.name)
-    return simulate(scenario, setup, policy=policy.stem)
+    config = compile_config(policy.read_text(), policy.name)
+    return simulate(scenario, config, policy=policy.stem)
 
 
 def _completions(record: RunRecord) -> dict[str, int]:

@@ -137,9 +137,9 @@ class Cluster:
         node = self.load.ask("name", node=0)
         self.ask_rm("resize", node=node, memory_mb=NODE_MB, vcores=NODE_VCORES)
 
-    def good_setup(self) -> None:
+    def good_config(self) -> None:
         """Puts a configuration in place that works, if none is."""
-        if not str(self.ask_rm("figures")["setup"]).startswith("good"):
+        if not str(self.ask_rm("figures")["config"]).startswith("good"):
             self.ask_rm("swap", timeout_s=90, yaml=GOOD[FIRST], name=FIRST)
 
     def is_calm(self) -> bool:
@@ -148,7 +148,7 @@ class Cluster:
         state = self.load.ask("state")
         return (
             figures["bridge"] == "UP"
-            and str(figures["setup"]).startswith("good")
+            and str(figures["config"]).startswith("good")
             and len(state["nodes"]) == NODES
             and not state["unregistered_masters"]
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from benchmarks.chaos.jvm import ROOT
-from loomcard.config import canonical_json, compile_setup
+from loomcard.config import canonical_json, compile_config
 
 NODES = 24
 NODE_MB = 8192
@@ -77,7 +77,7 @@ queues:
 """
 
 
-def silent_setup(kind: str, whom: str) -> str:
+def silent_config(kind: str, whom: str) -> str:
     """A configuration whose policy leaves out what ``kind`` names, for all queues."""
     return _SILENT.format(options=json.dumps({"kind": kind, "whom": whom}))
 
@@ -85,7 +85,7 @@ def silent_setup(kind: str, whom: str) -> str:
 RAISING = _QUEUES.format(root="raising.py:Raising", load="drf", a="drf", b="fifo")
 
 
-def slow_setup(policy_file: str) -> str:
+def slow_config(policy_file: str) -> str:
     """A configuration that works, once its policy has been imported from that file."""
     return _QUEUES.format(root=f"{policy_file}:Slow", load="drf", a="drf", b="fifo")
 
@@ -168,8 +168,8 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
     files.state.chmod(0o700)
     _write_policies(files.policies)
     (cluster / "exclude").write_text("")
-    setup = cluster / "setup.json"
-    setup.write_text(canonical_json(compile_setup(GOOD[FIRST], FIRST)))
+    config = cluster / "setup.json"
+    config.write_text(canonical_json(compile_config(GOOD[FIRST], FIRST)))
     python = cluster / "python"
     python.write_text(
         f"#!/bin/sh\nexport LOOMCARD_CHAOS='{files.switch}'\n"
@@ -181,7 +181,7 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
         _hadoop(cluster)
         | (_pair(cluster) if pair else _addresses())
         | {
-            "loomcard.setup.path": str(setup),
+            "loomcard.setup.path": str(config),
             "loomcard.state.dir": str(files.state),
             "loomcard.journal.dir": str(files.journal),
             # Thousands of rounds must fit on the small disk, for one ResourceManager and for two.

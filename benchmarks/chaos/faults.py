@@ -22,9 +22,9 @@ from benchmarks.chaos.conf import (
     RAISING,
     freeze,
     remount,
-    silent_setup,
+    silent_config,
+    slow_config,
     slow_policy,
-    slow_setup,
     thaw,
 )
 from benchmarks.chaos.jvm import ChaosError, is_policy
@@ -219,7 +219,7 @@ def _end_silence(cluster: Cluster, fault: Fault) -> None:
     def ended() -> bool:
         if cluster.silent_fault != fault.index:
             return True
-        if str(cluster.ask_rm("figures")["setup"]).startswith("silent"):
+        if str(cluster.ask_rm("figures")["config"]).startswith("silent"):
             _swap(cluster, GOOD[FIRST], FIRST)
             return False
         return True
@@ -230,7 +230,7 @@ def _end_silence(cluster: Cluster, fault: Fault) -> None:
 def _silent(kind: str) -> Kind:
     def begin(cluster: Cluster, fault: Fault) -> Done:
         whom = {"user": "probe", "one-node": cluster.load.ask("name", node=7).split(":")[0]}
-        done = _swap(cluster, silent_setup(kind, whom.get(kind, "")), f"silent-{kind}.yml")[0]
+        done = _swap(cluster, silent_config(kind, whom.get(kind, "")), f"silent-{kind}.yml")[0]
         cluster.silent_fault = fault.index
         return done, lambda: _end_silence(cluster, fault)
 
@@ -290,7 +290,7 @@ def _swap_raising(cluster: Cluster, _: Fault) -> Done:
 def _swap_slow(cluster: Cluster, fault: Fault) -> Done:
     path: Path = cluster.files.policies / f"slow_{fault.index}.py"
     path.write_text(slow_policy(round(2 + 10 * fault.strength, 1)))
-    return _swap(cluster, slow_setup(path.name), f"good-slow-{fault.index}.yml")
+    return _swap(cluster, slow_config(path.name), f"good-slow-{fault.index}.yml")
 
 
 def _greedy(kind: str) -> Kind:

@@ -126,7 +126,7 @@ def seen(session: Session) -> dict[str, Any]:
     pending = {app.id: app.pending_count for app in state.applications.values()}
     return {
         "nodes": nodes, "containers": containers, "pending": pending,
-        "unconfirmed": unconfirmed, "pid": os.getpid(), "set_up": mirror.setup is not None,
+        "unconfirmed": unconfirmed, "pid": os.getpid(), "set_up": mirror.config is not None,
     }  # fmt: skip
 
 

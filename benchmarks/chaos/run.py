@@ -181,7 +181,7 @@ class Run:
         cluster.clear_mode()
 
         def calm() -> bool:
-            cluster.good_setup()
+            cluster.good_config()
             for node in range(NODES):
                 cluster.load.ask("return", node=node)
             return cluster.is_calm()

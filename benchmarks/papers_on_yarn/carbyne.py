@@ -124,9 +124,9 @@ def compare(
             notify(f"seed {seed}: {name}")
             place = folder / f"{seed}-{name.replace(' ', '')}"
             place.mkdir(parents=True, exist_ok=True)
-            setup = place / "setup.yml"
-            setup.write_text(_setup(name, options), "utf-8")
-            found[name].append(_figures(play(wanted, setup, folder=place), place))
+            config = place / "setup.yml"
+            config.write_text(_config(name, options), "utf-8")
+            found[name].append(_figures(play(wanted, config, folder=place), place))
     table = {}
     for name, runs in found.items():
         base = found["drf"]
@@ -145,7 +145,7 @@ def _jobs(seed: int, jobs: int, servers: int, by: int, heartbeat_ms: int) -> Sce
     return replace(made, heartbeat_ms=heartbeat_ms, am_heartbeat_ms=heartbeat_ms)
 
 
-def _setup(name: str, options: str) -> str:
+def _config(name: str, options: str) -> str:
     policy = f"policy: carbyne\noptions: {options}" if options else f"policy: {name}"
     return f"version: 1\nkind: policy\n{policy}\n"
 

@@ -70,11 +70,11 @@ def compare(
             notify(f"{workload}, seed {seed}: {name}")
             place = folder / f"{seed}-{name}"
             place.mkdir(parents=True, exist_ok=True)
-            setup = place / "setup.yml"
+            config = place / "setup.yml"
             said = policy.format(delay_ms=DELAY_MS // by)
-            setup.write_text(f"version: 1\nkind: policy\n{said}\n", "utf-8")
+            config.write_text(f"version: 1\nkind: policy\n{said}\n", "utf-8")
             wanted = jobs_of(workload, seed, by, name)
-            found[name].append(figures(wanted, play(wanted, setup, folder=place), place, by))
+            found[name].append(figures(wanted, play(wanted, config, folder=place), place, by))
     base = found[next(iter(ROWS))]
     table = {}
     for name, runs in found.items():

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from benchmarks.papers_on_yarn.progress import play
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.player.launch_rate import wanted_per_second
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
@@ -222,11 +222,11 @@ def jobs(runs: dict[str, list[Run]], by: int) -> list[dict[str, Any]]:
 def _play(scenario: Scenario, policy: str, folder: Path, by: int) -> RunRecord:
     folder.mkdir(parents=True, exist_ok=True)
     if policy == STOCK:
-        return play(scenario, STOCK, setup=compile_setup(QUEUES, "queues.yml"), folder=folder)
+        return play(scenario, STOCK, config=compile_config(QUEUES, "queues.yml"), folder=folder)
     text = SETUP.format(tick_ms=TICK_MS // by, window_ms=WINDOW_MS // by)
-    setup = folder / f"{policy}.yml"
-    setup.write_text(text if policy == OURS else QUEUES, "utf-8")
-    return play(scenario, setup, folder=folder)
+    config = folder / f"{policy}.yml"
+    config.write_text(text if policy == OURS else QUEUES, "utf-8")
+    return play(scenario, config, folder=folder)
 
 
 def _checked(record: RunRecord) -> Run:

@@ -166,8 +166,8 @@ def _run(
 ) -> tuple[RunRecord, Occupancy]:
     room = Path(str(files("benchmarks.papers_on_yarn"))) / "workloads"
     folder.mkdir(parents=True, exist_ok=True)
-    setup = folder / f"{policy}.yml"
-    setup.write_text(tree.format(policy=policy), "utf-8")
+    config = folder / f"{policy}.yml"
+    config.write_text(tree.format(policy=policy), "utf-8")
     observer = Observer()
 
     def follow(progress: Progress) -> None:
@@ -176,7 +176,7 @@ def _run(
             raise KeyboardInterrupt
 
     scenario = load(room / f"{workload}.yml", seed=seed)
-    record = play(scenario, setup, folder=folder, on_progress=follow, on_up=observer.meet)
+    record = play(scenario, config, folder=folder, on_progress=follow, on_up=observer.meet)
     (folder / "occupancy.json").write_text(json.dumps(observer.occupancy.samples) + "\n")
     return record, observer.occupancy
 

@@ -65,14 +65,14 @@ class Found:
         }  # fmt: skip
 
 
-def silent_setup(kind: str) -> str:
+def silent_config(kind: str) -> str:
     """The configuration of a silent policy over two queues."""
     if kind == "queue":
         return _yaml("silent.py:NoTurn", {"child": "root.b"}, {"policy": "fifo"})
     return _yaml("silent.py:Silent", {"kind": kind}, {})
 
 
-def built_in_setup(name: str) -> str:
+def built_in_config(name: str) -> str:
     """A built-in policy over two queues; one of leaf queues under ``drf``."""
     options = OPTIONS.get(name, {})
     if getattr(registry.find(name), "leaf_only", False):
@@ -111,7 +111,7 @@ def settings(folder: Path, *, built_in: bool) -> LocalSettings:
 def run(cluster: LocalCluster, name: str, folder: Path, *, built_in: bool) -> Found:
     """One policy for one load."""
     cluster.rest.apply_policy(
-        built_in_setup(name) if built_in else silent_setup(name), f"{name}.yml"
+        built_in_config(name) if built_in else silent_config(name), f"{name}.yml"
     )
     before = _stalls(cluster)
     scenario = load.mixed() if built_in else load.roomy(TASK_MS.get(name, 4_000))

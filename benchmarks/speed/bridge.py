@@ -22,7 +22,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from benchmarks.speed.bridge_figures import Window, of_phase, ratios, rows, spread
-from loomcard.config import canonical_json, compile_setup
+from loomcard.config import canonical_json, compile_config
 
 OURS = "loomcard"
 THEIRS = "capacity"
@@ -91,11 +91,11 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
     command += [f"scheduler={scheduler}", f"folder={folder}", f"queues={QUEUES}"]
     command += [f"{name}={value}" for name, value in trial.load.items()]
     if scheduler == OURS:
-        setup = folder / "setup.json"
-        setup.write_text(
-            canonical_json(compile_setup(policy_yaml(trial.policy, QUEUES), "bench.yml"))
+        config = folder / "setup.json"
+        config.write_text(
+            canonical_json(compile_config(policy_yaml(trial.policy, QUEUES), "bench.yml"))
         )
-        command.append(f"conf:loomcard.setup.path={setup}")
+        command.append(f"conf:loomcard.setup.path={config}")
         command.append(f"conf:loomcard.python={trial.python.absolute()}")
         # What is measured is speed: a second of a busy machine shall not end in the fallback.
         command.append("conf:loomcard.round.deadline-ms=10000")

@@ -23,7 +23,7 @@ from benchmarks.speed.loads import (
     far,
     freeze,
     in_turns,
-    policy_setup,
+    policy_config,
     ratio,
     spreads,
     timed,
@@ -60,14 +60,14 @@ class Load:
 
     def __init__(self, policy: str, nodes: int, pending: int, warm_ms: int = WARM_MS) -> None:
         self.policy, self.pending = policy, pending
-        self.simulation: Any = Simulation(scenario(nodes, pending), policy_setup("drf"))
+        self.simulation: Any = Simulation(scenario(nodes, pending), policy_config("drf"))
         self.rm = self.simulation.rm
         self.coming = iter(self.simulation.masters)
         self.decide_ms: list[float] = []
         self.answer_ms: list[float] = []
         while self.simulation.clock.now < warm_ms:
             self.step()
-        self.rm.apply(policy_setup(policy))
+        self.rm.apply(policy_config(policy))
         self.rm.round()
         timed(self.rm.session.tree, "run", self.decide_ms)
         timed(self.rm.session, "answer", self.answer_ms)

@@ -21,7 +21,7 @@ from benchmarks.speed.loads import (
     far,
     freeze,
     in_turns,
-    policy_setup,
+    policy_config,
     ratio,
     spreads,
     timed,
@@ -88,7 +88,7 @@ class Load:
 
     def __init__(self, policy: str, wanted: Scenario, warm_ms: int = WARM_MS) -> None:
         self.policy = policy
-        self.simulation: Any = Simulation(far(wanted), policy_setup(policy))
+        self.simulation: Any = Simulation(far(wanted), policy_config(policy))
         self.rm = self.simulation.rm
         self.coming = iter(self.simulation.masters)
         self.decide_ms: list[float] = []

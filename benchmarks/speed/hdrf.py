@@ -22,7 +22,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.engine.session import Session
 from loomcard.model.resource import add_all, subtract_all
 from loomcard.simulator import simulate
@@ -81,8 +81,8 @@ class Load:
         kinds = [(n + n // turn) % cell.shapes for n in range(cell.applications)]
         self.size = [(1 + kind, 1 + kind % 2) for kind in kinds]
         each = [sum(s[r] for s in self.size) * TASKS // SERVERS + 1 for r in (0, 1)]
-        setup = {"version": 1, "policy": "hdrf", "options": WATCHED if cell.watched else {}}
-        compiled = compile_setup(json.dumps(setup | {"queues": _queues(paths)}), "bench.yml")
+        config = {"version": 1, "policy": "hdrf", "options": WATCHED if cell.watched else {}}
+        compiled = compile_config(json.dumps(config | {"queues": _queues(paths)}), "bench.yml")
         numbers = {spec["path"]: number for number, spec in enumerate(compiled["queues"])}
         settings = {"round_containers": 10**6, "saved_every_ms": 10**9}
         types = ["memory_mb", "vcores"]
@@ -99,7 +99,7 @@ class Load:
         self.free = [amount * SERVERS for amount in each]
         self.now, self.rounds, self.records, self.next = 0, 0, 0, 1
         self.waiting: list[Any] = [
-            r.Snapshot(0, "start"), r.Setup(0, 1, compiled), r.SavedState(0, {}),
+            r.Snapshot(0, "start"), r.ConfigRecord(0, 1, compiled), r.SavedState(0, {}),
             *(r.NodeAdded(0, n, f"n{n}:1", "/r", tuple(each), "", f"n{n}")
               for n in range(1, SERVERS + 1)),
         ]  # fmt: skip
@@ -235,7 +235,7 @@ def simulated(policy: str, applications: int) -> float:
     random = Random(1)  # noqa: S311 - no secret
     inner = f"{{policy: {policy}}}" if policy == "drf" else "{}"
     queues = ", ".join(f"q{number}: {inner}" for number in range(10))
-    compiled = compile_setup(f"version: 1\npolicy: {policy}\nqueues: {{{queues}}}\n", "bench.yml")
+    compiled = compile_config(f"version: 1\npolicy: {policy}\nqueues: {{{queues}}}\n", "bench.yml")
     tasks = max(2, 20_000 // applications)
     given = []
     for number in range(applications):

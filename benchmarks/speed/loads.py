@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.workload.scenario import Scenario
 
 FAR_MS = 10**12
@@ -36,9 +36,9 @@ def far(wanted: Scenario) -> Scenario:
     return msgspec.structs.replace(wanted, applications=later)
 
 
-def policy_setup(policy: str) -> dict[str, Any]:
+def policy_config(policy: str) -> dict[str, Any]:
     """A policy configuration with one queue under ``policy``."""
-    return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
+    return compile_config(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
 
 
 def timed(holder: Any, name: str, spent_ms: list[float]) -> None:

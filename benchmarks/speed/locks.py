@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.speed.bridge import JVM_LIMIT_S, TARGET
-from loomcard.config import canonical_json, compile_setup
+from loomcard.config import canonical_json, compile_config
 
 MAIN = "org.loomcard.yarn.bench.LockBenchmark"
 FULL = {"nodes": 5000, "slots": 20, "applications": 10_000, "queues": 1000}
@@ -66,13 +66,13 @@ def phases(load: dict[str, int], heap: str) -> Iterator[Phase]:
     jars = [*map(str, sorted(TARGET.glob("loomcard-bench-*.jar")))]
     classes = os.pathsep.join([*jars, (TARGET / "classpath.txt").read_text()])
     with tempfile.TemporaryDirectory(prefix="loomcard-locks-") as folder:
-        setup, policy = Path(folder, "setup.json"), Path(folder, "policy.yml")
-        setup.write_text(canonical_json(compile_setup(yaml, "policy.yml")))
+        config, policy = Path(folder, "setup.json"), Path(folder, "policy.yml")
+        config.write_text(canonical_json(compile_config(yaml, "policy.yml")))
         policy.write_text(yaml + "# applied again by refreshQueues\n")
         command = [str(java), f"-Xms{heap}", f"-Xmx{heap}", "-cp", classes, MAIN]
         command += ["scheduler=loomcard-watched", f"folder={folder}"]
         command += [f"{name}={value}" for name, value in load.items()]
-        command += [f"conf:loomcard.setup.path={setup}", f"conf:loomcard.policy.file={policy}"]
+        command += [f"conf:loomcard.setup.path={config}", f"conf:loomcard.policy.file={policy}"]
         command += [f"conf:loomcard.python={sys.executable}"]
         command += ["conf:yarn.scheduler.maximum-allocation-mb=16777216"]
         # As in `make bench`: a slow machine shall not end in the fallback.

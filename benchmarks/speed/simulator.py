@@ -22,7 +22,7 @@ from rich.table import Table
 
 from benchmarks.speed import kernels, sls
 from benchmarks.speed.simulator_cell import Figures
-from benchmarks.speed.simulator_load import Cell, cells, setup
+from benchmarks.speed.simulator_load import Cell, cells, config
 from loomcard.simulator import simulate
 
 POLICIES = ("drf", "capacity", "tetris")
@@ -115,7 +115,7 @@ def beside_sls(trace: sls.Trace) -> Iterator[dict[str, float | int | str]]:
     sls.resolve()
     for scheduler in sls.SCHEDULERS:
         theirs = sls.run(scheduler, trace)
-        given, compiled = sls.scenario(trace, theirs.submitted_ms), setup(scheduler)
+        given, compiled = sls.scenario(trace, theirs.submitted_ms), config(scheduler)
         began, cpu = perf_counter(), process_time()
         record = simulate(given, compiled, policy=scheduler)
         ours, our_cpu = perf_counter() - began, process_time() - cpu

@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 
 import msgspec
 
-from benchmarks.speed.simulator_load import Cell, scenario, setup
+from benchmarks.speed.simulator_load import Cell, config, scenario
 from loomcard.simulator import simulate
 
 
@@ -31,7 +31,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 def measure(cell: Cell) -> Figures:
     """Simulate a cell once. Raises ValueError if an application did not succeed."""
-    given, compiled = scenario(cell), setup(cell.policy)
+    given, compiled = scenario(cell), config(cell.policy)
     before_mb = _peak_mb()
     began, cpu = perf_counter(), process_time()
     record = simulate(given, compiled, policy=cell.policy)

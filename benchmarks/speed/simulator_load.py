@@ -7,7 +7,7 @@ from random import Random
 
 import msgspec
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 NODE = (32_768, 16)
@@ -47,9 +47,9 @@ def cells(
                     yield Cell(policy, size, tasks, repeat)
 
 
-def setup(policy: str) -> dict[str, object]:
+def config(policy: str) -> dict[str, object]:
     """The compiled configuration of one leaf queue under ``policy``."""
-    return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
+    return compile_config(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
 
 
 def scenario(cell: Cell, heartbeat_ms: int = 0) -> Scenario:

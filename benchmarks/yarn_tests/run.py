@@ -22,7 +22,7 @@ import typer
 import yaml
 
 from benchmarks.yarn_tests.table import MARK, Outcome, tables
-from loomcard.config import canonical_json, compile_setup
+from loomcard.config import canonical_json, compile_config
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "jvm-bridge" / "yarn-tests"
@@ -137,11 +137,11 @@ def ours(folder: Path, chosen: Chosen) -> dict[str, object]:
     """The keys of Loomcard: a node update waits for its round, so that decisions look inline."""
     policies = HOME / "policies"
     for name, text in {
-        "setup": f"version: 1\nkind: policy\npolicy: {POLICIES[chosen.policy]}\n",
+        "config": f"version: 1\nkind: policy\npolicy: {POLICIES[chosen.policy]}\n",
         "queue-acls": QUEUE_ACLS,
     }.items():
         (folder / f"{name}.yml").write_text(text)
-        compiled = compile_setup(text, f"{name}.yml", policy_path=[policies])
+        compiled = compile_config(text, f"{name}.yml", policy_path=[policies])
         (folder / f"{name}.json").write_text(canonical_json(compiled))
     return {
         "loomcard.python": sys.executable,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.api.entitlement import entitlements
 from loomcard.model.limits import build_tree, resolve
 from loomcard.model.resource import Resource
@@ -18,7 +18,7 @@ from loomcard.model.resource import Resource
 def shares(wants: dict[str, int], whole: int = 100, **keys: dict) -> dict[str, int]:
     """Entitlements of root.a, root.b, root.c in one resource for their demands."""
     queues = build_tree(
-        setup(
+        config(
             queue("root", "drf"), *(queue(f"root.{n}", "fifo", **keys.get(n, {})) for n in wants)
         ),
         1,
@@ -90,7 +90,7 @@ def test_the_page_shows_the_same(case):
     """The file is read by the test of what the ResourceManager shows (EntitlementsTest), too."""
     rows = case["queues"]
     specs = [queue(row["path"], "drf", weight=row["weight"]) for row in rows]
-    queues = build_tree(setup(*specs), len(case["capacity"]))
+    queues = build_tree(config(*specs), len(case["capacity"]))
     for each, row in zip(queues, rows, strict=True):
         each.guaranteed, each.maximum = Resource(row["guaranteed"]), Resource(row["maximum"])
         each.used[:] = row["used"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard import RULE_MS, ClusterView, Plan, PlanError
 from loomcard.testing.cluster import Cluster
 
@@ -84,7 +84,7 @@ def test_a_rule_ends_in_the_future_and_a_queue_needs_one():
 def test_a_queue_at_its_share_waits_by_its_parents_rule():
     """What a parent's share forbids is excused, of the whole queue below it."""
     root = queue("root", "strict", options={"over": "all"})
-    cluster = Cluster(setup(root, queue("root.a", "fifo"), queue("root.b", "fifo")))
+    cluster = Cluster(config(root, queue("root.a", "fifo"), queue("root.b", "fifo")))
     cluster.add_node(1, 4096, 4)
     cluster.add_app(1, "root.a")
     cluster.ask(1, 8)

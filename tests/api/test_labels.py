@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from compiled import queue, setup
+from compiled import config, queue
 from labelled import LabelledMachine
 from loomcard.api.registry import built_in, find
 from loomcard.testing.cluster import Cluster
@@ -29,7 +29,7 @@ def test_everybody_is_served_whatever_the_labels(policy: str) -> None:
 def test_a_policy_at_the_root_lends_too(policy: str) -> None:
     """Where it shares among queues, or walks them."""
     leaves = [queue(f"root.{name}", "fifo") for name in ("a", "b")]
-    engine = Cluster(setup(queue("root", policy), *leaves))
+    engine = Cluster(config(queue("root", policy), *leaves))
     engine.add_node(1, 4096, 8)
     engine.add_node(2, 4096, 8, label="gpu", shared=True)
     for number, path in ((1, "root.a"), (2, "root.b")):

@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.testing.cluster import Cluster
 
 
 def two_queues(policy: str = "drf", **keys: object) -> Cluster:
     """root with a (the keys) and b; 8 containers of room."""
     engine = Cluster(
-        setup(queue("root", policy), queue("root.a", "fifo", **keys), queue("root.b", "fifo"))
+        config(queue("root", policy), queue("root.a", "fifo", **keys), queue("root.b", "fifo"))
     )
     engine.add_node(1, 8192, 8)
     return engine
@@ -74,7 +74,7 @@ def test_guarantees_are_filled_first(policy):
 def test_limits_of_an_inner_queue_bind_its_children_together():
     """Two leaves under a maximum of half the cluster get half of it together."""
     engine = Cluster(
-        setup(
+        config(
             queue("root", "drf"), queue("root.a", "drf", maximum={"ppm": 500_000}),
             queue("root.a.x", "fifo"), queue("root.a.y", "fifo"),
         )

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.api import fill
 from loomcard.model import fit_index
 from loomcard.model.fit_index import SHAPES_KEPT, FitIndex
@@ -69,7 +69,7 @@ def test_a_full_cluster_is_not_searched_for_each_shape(policy, monkeypatch):
 def test_who_may_have_nothing_is_looked_at_once_not_for_each_shape(policy, monkeypatch):
     """A user limit, or a share, keeps everything from the application while half is free."""
     made = Cluster(
-        setup(queue("root", "drf"), queue("root.a", policy, user_limit_ppm=500_000)),
+        config(queue("root", "drf"), queue("root.a", policy, user_limit_ppm=500_000)),
         nodes=[(8192, 8)] * 10,
     )
     made.add_app(1, user="greedy", submitted_ms=1)

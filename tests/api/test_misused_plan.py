@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard import ClusterView, Plan, fill, register
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -52,7 +52,7 @@ class Misuses:
 def test_a_misused_plan_is_a_fault_of_its_queue(what):
     """The line that did it is in the traceback; the other queue is served in the same round."""
     engine = Cluster(
-        setup(
+        config(
             queue("root", "drf"),
             queue("root.a", "test-misuses", options={"what": what}),
             queue("root.b", "fifo"),

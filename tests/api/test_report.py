@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scripted
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.api.report import ReportError, as_json, figures_of, shown, values_of
 from loomcard.engine.session import replay
 from loomcard.testing.cluster import Cluster, PolicyRaisedError
@@ -152,7 +152,7 @@ def test_a_report_is_due_once_a_second_and_the_last_state_is_reported():
 @pytest.mark.parametrize("segment_rounds", [1, 4, 100])
 def test_reports_replay_from_any_segment(tmp_path: Path, segment_rounds: int):
     """When the last report was is part of what a segment opens with."""
-    tree = setup(queue("root", "drf"), queue("root.a", "test-reporter"))
+    tree = config(queue("root", "drf"), queue("root.a", "test-reporter"))
     engine = Cluster(
         tree, nodes=[(4096, 4)], journal=tmp_path, segment_rounds=segment_rounds
     )  # fmt: skip
@@ -166,7 +166,7 @@ def test_reports_replay_from_any_segment(tmp_path: Path, segment_rounds: int):
 def test_who_raises_has_reported_nothing():
     """What an instance reported before it raised is dropped with its decisions; others' stands."""
     engine = Cluster(
-        setup(queue("root", "test-turns"), queue("root.a", "test-reporter", options={"mood": 7})),
+        config(queue("root", "test-turns"), queue("root.a", "test-reporter", options={"mood": 7})),
         nodes=[(4096, 4)], tolerant=True,
     )  # fmt: skip
     engine.add_app(1, 1)
@@ -182,7 +182,7 @@ def test_who_raises_has_reported_nothing():
 def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
     """Neither takes the other's place, in any order."""
     engine = Cluster(
-        setup(queue("root", "test-turns"), queue("root.a", "test-reporter")), nodes=[(4096, 4)]
+        config(queue("root", "test-turns"), queue("root.a", "test-reporter")), nodes=[(4096, 4)]
     )
     engine.add_app(1, 1)
     engine.ask(1, 2)

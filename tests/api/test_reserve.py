@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.api.fill import fill
 from loomcard.api.orders import by_priority
 from loomcard.api.plan import Plan
@@ -24,7 +24,7 @@ from streams import HOLDING, crowded, flow, small
 def streaming(policy: str = "fifo", nodes: int = 3, **options) -> Cluster:
     """A crowded cluster under a policy with these options."""
     spec = queue("root.default", policy, **({"options": options} if options else {}))
-    return crowded(setup(queue("root", "drf"), spec), nodes)
+    return crowded(config(queue("root", "drf"), spec), nodes)
 
 
 @pytest.mark.parametrize("policy", HOLDING)
@@ -328,7 +328,7 @@ def test_who_waits_behind_masters_keeps_no_hold_from_another_queue():
     """The oldest ask could run on one node only, where an AM runs for ever; the other one's
     reservation is not put off.
     """
-    made = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo")))
+    made = Cluster(config(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo")))
     made.add_node(1, 8192, 8)
     made.add_node(2, 4096, 4)
     made.add_app(1, "root.a")

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.testing.cluster import Allocated, Cluster
 from loomcard.wire import messages as r
 
@@ -144,7 +144,7 @@ def test_a_queue_at_its_maximum_holds_nothing():
     """What its maximum forbids room could not help; when it is at it, its reservation is given
     up.
     """
-    tree = setup(
+    tree = config(
         queue("root", "drf"), queue("root.a", "fifo", maximum={"ppm": 500_000}),
         queue("root.b", "fifo"),
     )  # fmt: skip

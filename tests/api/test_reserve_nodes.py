@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.api.plan import Plan
 from loomcard.api.registry import register
 from loomcard.api.reserve import RESERVE_AFTER_MS, REVIEW_MS
@@ -27,7 +27,7 @@ def wide(
     spec = queue(
         "root.default", policy, reservation_nodes=reservation_nodes, options=options or {}, **keys
     )
-    return crowded(setup(queue("root", "drf", **keys), spec), nodes)
+    return crowded(config(queue("root", "drf", **keys), spec), nodes)
 
 
 @pytest.mark.parametrize("policy", HOLDING)
@@ -78,7 +78,7 @@ def test_a_hold_beyond_the_number_takes_the_place_of_the_oldest():
     register("wanders")(Wanders)
     spec = queue("root.default", "wanders", reservation_nodes=2, reservation_share_ppm=1_000_000)
     root = queue("root", "drf", reservation_share_ppm=1_000_000)
-    made = Cluster(setup(root, spec), nodes=[(4096, 4)] * 4)
+    made = Cluster(config(root, spec), nodes=[(4096, 4)] * 4)
     made.add_app(1)
     made.ask(1, 1, (4096, 4))
     seen = []

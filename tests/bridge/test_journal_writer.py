@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.bridge import journal_writer
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.bridge.process import PolicyService, compile_request
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.engine.session import Session, replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages
@@ -235,7 +235,7 @@ def test_a_real_run_replays_to_the_same_bytes(tmp_path: Path) -> None:
         disks.append(Disk(folder, most))
         return disks[0]
 
-    engine = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo")), segment_rounds=3)
+    engine = Cluster(config(queue("root", "drf"), queue("root.a", "fifo")), segment_rounds=3)
     engine.session = Session(engine.hello, tmp_path, files=partial(JournalWriter, files=disk))
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
@@ -256,11 +256,11 @@ def test_a_real_run_replays_to_the_same_bytes(tmp_path: Path) -> None:
     assert lines == engine.history
 
 
-FIFO = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
+FIFO = compile_config("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
 
 
 def batch(number: int, now_ms: int) -> str:
-    records: list[list[Any]] = [["snapshot", 0, "start"], ["setup", 0, 1, FIFO], ["saved", 0, {}]]
+    records: list[list[Any]] = [["snapshot", 0, "start"], ["config", 0, 1, FIFO], ["saved", 0, {}]]
     return json.dumps(["batch", number, 1, now_ms, [0, 0, 0, 0], records])
 
 

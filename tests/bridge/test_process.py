@@ -15,9 +15,9 @@ import pytest
 from loomcard.api import registry
 from loomcard.bridge import handshake
 from loomcard.bridge.process import PolicyService, compile_request
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.engine.session import Session, replay
-from loomcard.experiments.replay_runs import compare_rounds, recorded_setup
+from loomcard.experiments.replay_runs import compare_rounds, recorded_config
 from loomcard.wire import messages
 from loomcard.wire.journal import read_segment, segments
 from loomcard.wire.journal_files import RETRY_MS
@@ -151,7 +151,7 @@ def test_yaml_is_compiled_or_its_findings_listed() -> None:
     answering = opened()
     good = ask(answering, messages.Compile("version: 1\nkind: policy\npolicy: fifo\n", "f.yml"))
     assert isinstance(good, messages.Compiled)
-    assert good.setup["source"] == "f.yml"
+    assert good.config["source"] == "f.yml"
     bad = ask(answering, messages.Compile("version: 1\nkind: policy\npolicy: fofi\n", "f.yml"))
     assert isinstance(bad, messages.Findings)
     assert [finding[0] for finding in bad.findings] == [3]
@@ -224,14 +224,14 @@ def test_a_secret_that_others_may_read_is_refused(tmp_path: Path, children: list
     assert not children[0].ready.exists()
 
 
-FIFO = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
+FIFO = compile_config("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
 
 
 def snapshot(round_number: int, now_ms: int = 10, compiled: dict[str, Any] = FIFO) -> str:
     """A batch that brings a cluster of one node and one ask, as the ResourceManager sends it."""
     records = [
         ["snapshot", 0, "start"],
-        ["setup", 0, 1, compiled],
+        ["config", 0, 1, compiled],
         ["saved", 0, {}],
         ["node_added", 0, 1, "h1:1", "/r", [8192, 8], ""],
         ["application_added", 0, 1, "application_1_0001", 1, "u", "n", "T", [], 0, 0, {}],
@@ -304,7 +304,7 @@ def test_an_edit_of_a_policys_file_takes_effect_when_it_is_applied(
     file = tmp_path / "counting.py"
     file.write_text(COUNTING.format(word="applied"))
     yaml = "version: 1\nkind: policy\npolicy: counting.py:Counting\n"
-    compiled = compile_setup(yaml, "f.yml", policy_path=[tmp_path])
+    compiled = compile_config(yaml, "f.yml", policy_path=[tmp_path])
     settings = {"policy_path": [str(tmp_path)], "saved_every_ms": 5000}
 
     def process() -> PolicyService:
@@ -325,7 +325,7 @@ def test_an_edit_of_a_policys_file_takes_effect_when_it_is_applied(
     registry._modules.clear()
     assert reported(process(), 3, compiled) == {"text": "applied"}
     assert "counting.py was changed after it was applied" in capsys.readouterr().out
-    again = compile_setup(yaml, "f.yml", policy_path=[tmp_path])
+    again = compile_config(yaml, "f.yml", policy_path=[tmp_path])
     assert again["hash"] != compiled["hash"]
     assert reported(process(), 4, again) == {"text": "edited"}
 
@@ -353,7 +353,9 @@ def test_a_swap_that_was_taken_back_replays(
     live, raising, dying = (PolicyService(Session, compile_request) for _ in range(3))
     for one in (live, raising, dying):
         ask(one, hello(settings=settings))
-    bad = compile_setup("version: 1\npolicy: raising.py:Raising\n", "b.yml", policy_path=[tmp_path])
+    bad = compile_config(
+        "version: 1\npolicy: raising.py:Raising\n", "b.yml", policy_path=[tmp_path]
+    )
     lost = json.loads(json.dumps(bad).replace("raising.py", "lost.py"))
     first, plans = 1, []
     rounds = ((live, FIFO), (raising, bad), (live, FIFO), (dying, lost), (live, FIFO))
@@ -370,4 +372,4 @@ def test_a_swap_that_was_taken_back_replays(
     assert found == [1, 1, 1, 0, 1]
     assert replay(Path("journal")) == []
     assert compare_rounds(Path("journal"), FIFO).rounds == 4
-    assert recorded_setup(Path("journal"))["hash"] == FIFO["hash"]
+    assert recorded_config(Path("journal"))["hash"] == FIFO["hash"]

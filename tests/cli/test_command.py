@@ -79,7 +79,7 @@ ANSWERS: dict[str, Any] = {
     "/ws/v1/cluster/scheduler": {
         "scheduler": {
             "schedulerInfo": {
-                "setup": {
+                "config": {
                     "policy": "drf",
                     "version": 3,
                     "hash": "0123456789abcdef",
@@ -218,7 +218,7 @@ def test_status_as_json_is_one_document(
     """`--json` prints what the ResourceManager said; empty lists are lists."""
     assert run(["status", "--rm", resource_manager, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["scheduler"]["setup"]["version"] == 3
+    assert document["scheduler"]["config"]["version"] == 3
     assert (document["nodes"], len(document["applications"])) == ([], 1)
 
 

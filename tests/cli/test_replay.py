@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.cli.app import run
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.simulator import simulate
 from scenarios import app, compiled, scenario, stage
 
@@ -78,7 +78,7 @@ def test_queues_are_mapped(journal: str, two: str, capsys) -> None:
 def test_queues_that_went_away_leave_the_other_policy(journal: str, monkeypatch, capsys) -> None:
     """A last configuration without the earlier queues is not simulated; the output says so."""
     monkeypatch.setattr(
-        "loomcard.cli.runs.replayed.recorded_setup", lambda _: compile_setup(TWO, "b.yml")
+        "loomcard.cli.runs.replayed.recorded_config", lambda _: compile_config(TWO, "b.yml")
     )
     assert run(["replay", journal, "--policy", "drf", "--json"]) == 0
     printed = capsys.readouterr()

@@ -118,9 +118,9 @@ def test_a_policy_that_raises_is_reported_with_the_line_that_raised(tmp_path, ca
         "    def decide(self, view):\n"
         "        return view.nodes[999]\n"
     )
-    setup = tmp_path / "mine.yml"
-    setup.write_text(f"version: 1\npolicy: {file}:Mine\n")
-    assert run(["simulate", "demo", "--policy", str(setup)]) == 1
+    config = tmp_path / "mine.yml"
+    config.write_text(f"version: 1\npolicy: {file}:Mine\n")
+    assert run(["simulate", "demo", "--policy", str(config)]) == 1
     error = capsys.readouterr().err
     assert "IndexError" in error
     assert "return view.nodes[999]" in error

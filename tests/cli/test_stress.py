@@ -38,7 +38,7 @@ def test_a_policy_that_holds_is_ok_and_one_that_is_broken_ends_with_status_1(
     assert "applications never end" in " ".join(out.split())  # lines wrap at any path
 
 
-def test_a_set_ups_file_gives_policy_and_options(tmp_path, capsys):
+def test_a_configurations_file_gives_policy_and_options(tmp_path, capsys):
     """Its queues do not count: each scenario has its own."""
     (tmp_path / "idles.py").write_text(BROKEN)
     file = tmp_path / "mine.yml"

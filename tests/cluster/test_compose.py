@@ -183,10 +183,10 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
         return seen if len(seen["rm"]) == 5 and seen["rm"] == seen["nm"] == seen["mirror"] else None
 
     before = wait_until(all_running)
-    version = cluster.document()["setup"]["version"]
+    version = cluster.document()["config"]["version"]
     applied = cluster.apply("drf")
     assert applied["version"] == version + 1
-    assert cluster.document()["setup"]["policy"] == "drf"
+    assert cluster.document()["config"]["policy"] == "drf"
     assert wait_until(all_running, seconds=60) == before
     output = ended(job)
     assert "Killed map tasks" not in output
@@ -226,7 +226,7 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
     # A wish: what n2 has no room for at that moment goes elsewhere at once.
     assert "n2" in {row.node for row in rows.values() if row.stage == "s"}, rows
     assert [row.size for row in rows.values() if row.is_am] == [(256, 1)]
-    assert cluster.document()["setup"]["source"] == "fifo"
+    assert cluster.document()["config"]["source"] == "fifo"
 
 
 def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None
     assert [row.kind == "completed" for row in record.containers] == [True, False]
     assert [app["state"] for app in cluster.rm.applications()[-2:]] == ["FINISHED", "KILLED"]
     assert "client" not in {service.service for service in compose.status()}
-    assert cluster.document()["setup"]["source"] == "fifo"
+    assert cluster.document()["config"]["source"] == "fifo"
 
 
 def test_spark_runs_in_cluster_mode_under_drf(cluster: Cluster) -> None:

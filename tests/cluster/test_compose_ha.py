@@ -145,7 +145,7 @@ def test_jobs_go_on_when_the_active_one_is_killed(pair: Pair) -> None:
     active = wait_until(pair.active, seconds=180)
     assert active.service != killed.service
     document = pair.document()
-    assert (document["setup"]["version"], document["setup"]["policy"]) == (2, "drf")
+    assert (document["config"]["version"], document["config"]["policy"]) == (2, "drf")
     assert wait_until(lambda: pair.all_running(5), seconds=60) == before
     output = ended(job)
     assert "completed successfully" in output
@@ -166,7 +166,7 @@ def test_the_first_one_takes_over_again(pair: Pair) -> None:
     before = wait_until(lambda: pair.all_running(3))
     pair.docker("kill", "--signal=KILL", second.container)
     assert wait_until(pair.active, seconds=180).service != second.service
-    assert pair.document()["setup"]["version"] == 3
+    assert pair.document()["config"]["version"] == 3
     versions = pair.rm().policy_history()
     assert [(each["version"], each["source"]) for each in versions] == [
         (3, "sjf"),
@@ -174,7 +174,7 @@ def test_the_first_one_takes_over_again(pair: Pair) -> None:
         (1, "fifo"),
     ]
     assert pair.rm().roll_back_policy(2)["version"] == 4
-    assert pair.document()["setup"]["policy"] == "drf"
+    assert pair.document()["config"]["policy"] == "drf"
     assert wait_until(lambda: pair.all_running(3), seconds=60) == before
     assert "completed successfully" in ended(job)
     pair.docker("start", second.container)

@@ -184,7 +184,7 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
 
 def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: Submit) -> None:
     """Before and after it, RM, nodes and mirror hold the same containers, and the job succeeds."""
-    version = status(cluster)["setup"]["version"]
+    version = status(cluster)["config"]["version"]
     job = submit(sleep_job(4, 25_000))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 4, "four tasks run")
@@ -193,7 +193,7 @@ def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: S
 
     applied = cluster.rest.apply_policy("version: 1\nkind: policy\npolicy: drf\n", "drf.yml")
     assert applied["version"] == version + 1
-    now = status(cluster)["setup"]
+    now = status(cluster)["config"]
     assert (now["version"], now["source"]) == (version + 1, "drf.yml")
     assert all_agree(cluster) <= running
     succeeded(cluster, job)
@@ -221,7 +221,7 @@ def test_an_earlier_version_is_applied_again(cluster: LocalCluster) -> None:
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["applied"]["version"] == version + 2
     assert cluster.rest.policy()["yaml"] == FIFO
-    assert status(cluster)["setup"]["source"] == "mine.yml"
+    assert status(cluster)["config"]["source"] == "mine.yml"
     with pytest.raises(RestError, match="Version 999 is not kept") as unknown:
         cluster.rest.roll_back_policy(999)
     assert f"{version + 1}, {version}" in unknown.value.hint
@@ -310,11 +310,11 @@ def test_a_job_keeps_its_containers_over_an_rm_restart(
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")
     before = all_agree(cluster)
-    setup, history = status(cluster)["setup"], cluster.rest.policy_history()
-    assert history[0]["version"] == setup["version"]
+    config, history = status(cluster)["config"], cluster.rest.policy_history()
+    assert history[0]["version"] == config["version"]
     cluster.restart_resource_manager()
     assert all_agree(cluster) <= before
-    assert status(cluster)["setup"] == setup
+    assert status(cluster)["config"] == config
     assert cluster.rest.policy_history() == history
     succeeded(cluster, job)
     assert ran(cluster, application) == 4, "a container was lost, and its task ran again"

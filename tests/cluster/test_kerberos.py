@@ -257,7 +257,7 @@ def test_only_an_administrators_ticket_changes_the_policy(
     newest = cluster.rest.policy_history()[0]
     assert (newest["source"], newest["user"]) == ("good.yml", f"yarnadmin@{REALM}")
     status, said = loomcard(realm, cluster, "yarnadmin", "status", "--json")
-    assert (status, json.loads(said)["scheduler"]["setup"]["version"]) == (0, before + 1)
+    assert (status, json.loads(said)["scheduler"]["config"]["version"]) == (0, before + 1)
 
 
 def test_a_page_of_another_site_changes_nothing(realm: Realm, cluster: LocalCluster) -> None:

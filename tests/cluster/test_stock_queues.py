@@ -8,8 +8,8 @@ import pytest
 
 from loomcard.cluster.embedded_config import LocalSettings, Machine, render_conf
 from loomcard.cluster.hadoop_config import RenderError
-from loomcard.cluster.stock_queues import setup_of_queues, stock_queues
-from loomcard.config import compile_setup
+from loomcard.cluster.stock_queues import config_of_queues, stock_queues
+from loomcard.config import compile_config
 
 GUARANTEED = """
 version: 1
@@ -33,8 +33,8 @@ queues: {a: {weight: 3, guaranteed: 20%}, b: {maximum: 50%}}
 """
 
 
-def setup(text: str) -> dict[str, Any]:
-    return compile_setup(text, "x.yml")
+def config(text: str) -> dict[str, Any]:
+    return compile_config(text, "x.yml")
 
 
 def rendered(tmp_path: Path, scheduler: str, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -45,7 +45,7 @@ def rendered(tmp_path: Path, scheduler: str, text: str, monkeypatch: pytest.Monk
     machine = Machine("m1", "/r1", {"memory_mb": 1000, "vcores": 10, "gpu": 4})
     render_conf(
         LocalSettings(
-            run_dir=tmp_path, machines=(machine,), scheduler=scheduler, stock_setup=setup(text)
+            run_dir=tmp_path, machines=(machine,), scheduler=scheduler, stock_config=config(text)
         )
     )
     return tmp_path / "conf"
@@ -109,13 +109,13 @@ def test_what_stock_schedulers_cannot_say_is_refused(queues: str, said: str) -> 
     """With the queue's name, and what to do instead."""
     text = f"version: 1\nkind: policy\npolicy: capacity\nqueues:\n  {queues}\n"
     with pytest.raises(RenderError, match=said) as caught:
-        stock_queues(setup(text), ["memory_mb", "vcores"], [100, 10], whole=True)
+        stock_queues(config(text), ["memory_mb", "vcores"], [100, 10], whole=True)
     assert caught.value.hint
 
 
-def test_queues_without_a_set_up_are_alike() -> None:
+def test_queues_without_a_configuration_are_alike() -> None:
     """A run under a stock scheduler alone needs no configuration: it has the workload's queues."""
-    made = setup_of_queues(["root.x.a", "root.x.b", "root.y", "root.y"])
+    made = config_of_queues(["root.x.a", "root.x.b", "root.y", "root.y"])
     tree = stock_queues(made, ["memory_mb", "vcores"], [100, 10], whole=True)
     assert [(queue.path, queue.capacity) for queue in tree.all] == [
         ("root", "100"),

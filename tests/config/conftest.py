@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.config import Finding, FindingsError, compile_setup
+from loomcard.config import Finding, FindingsError, compile_config
 
 POLICIES = '''
 """Policies of every sort that governs differently."""
@@ -60,7 +60,7 @@ class Demanding:
 
 def _wrong(yaml_text: str, **more: Any) -> list[Finding]:
     try:
-        compile_setup(dedent(yaml_text), "test.yml", **more)
+        compile_config(dedent(yaml_text), "test.yml", **more)
     except FindingsError as error:
         return list(error.findings)
     return []
@@ -71,8 +71,8 @@ def queues() -> Callable[..., dict[str, dict[str, Any]]]:
     """YAML text -> the compiled queues by YARN path."""
 
     def compiled(yaml_text: str, **more: Any) -> dict[str, dict[str, Any]]:
-        setup = compile_setup(dedent(yaml_text), "test.yml", **more)
-        return {queue["path"]: queue for queue in setup["queues"]}
+        config = compile_config(dedent(yaml_text), "test.yml", **more)
+        return {queue["path"]: queue for queue in config["queues"]}
 
     return compiled
 

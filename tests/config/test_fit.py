@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.config import FindingsError, compile_setup
+from loomcard.config import FindingsError, compile_config
 from loomcard.config.fit import ClusterFacts, misfits
 from loomcard.config.rules import RULES
 
@@ -16,8 +16,8 @@ CLUSTER = ClusterFacts(
 
 
 def found(text: str, cluster: ClusterFacts = CLUSTER) -> list[tuple[str, int, str]]:
-    setup = compile_setup(text, "a.yml")
-    return [(f.rule, f.line, f.severity) for f in misfits(text, setup, cluster)]
+    config = compile_config(text, "a.yml")
+    return [(f.rule, f.line, f.severity) for f in misfits(text, config, cluster)]
 
 
 def queues(*lines: str) -> str:
@@ -50,8 +50,8 @@ def test_a_guarantee_above_the_cluster() -> None:
     text = queues("a:", "  guaranteed: {memory_mb: 20480}").replace(
         "policy: drf", "policy: drf\nguaranteed: {memory_mb: 20480}"
     )
-    setup = compile_setup(text, "a.yml")
-    [root, leaf] = misfits(text, setup, CLUSTER)
+    config = compile_config(text, "a.yml")
+    [root, leaf] = misfits(text, config, CLUSTER)
     assert (root.rule, root.line, leaf.line) == ("LC201", 3, 6)
     assert "20480 memory_mb are guaranteed; the cluster has 10240" in leaf.message
 
@@ -77,7 +77,7 @@ def test_a_cluster_without_nodes_is_said() -> None:
 def test_every_finding_has_its_rule(text: str, rule: str) -> None:
     """Scripts and reviews name a rule, not a sentence that may be reworded."""
     with pytest.raises(FindingsError) as error:
-        compile_setup(text, "a.yml")
+        compile_config(text, "a.yml")
     assert {f.rule for f in error.value.findings} == {rule}
 
 

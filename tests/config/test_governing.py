@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.config import Finding, compile_setup
+from loomcard.config import Finding, compile_config
 
 Queues = Callable[..., dict[str, dict[str, Any]]]
 FindingsOf = Callable[..., list[Finding]]
@@ -86,8 +86,8 @@ def test_a_policy_for_applications_only_needs_a_leaf(findings_of: FindingsOf, so
 def test_needs_are_the_union_of_the_policies_in_use(sorts: str) -> None:
     """What one policy needs, the engine must give."""
     text = f"version: 1\npolicy: drf\nqueues: {{a: {{policy: '{sorts}:Leafy'}}, b: {{}}}}"
-    assert compile_setup(text, "x.yml")["needs"] == ["heartbeats"]
-    assert compile_setup("version: 1\npolicy: drf", "x.yml")["needs"] == []
+    assert compile_config(text, "x.yml")["needs"] == ["heartbeats"]
+    assert compile_config("version: 1\npolicy: drf", "x.yml")["needs"] == []
 
 
 def test_an_unknown_policy_names_the_nearest(findings_of: FindingsOf) -> None:
@@ -110,21 +110,21 @@ def test_a_file_outside_the_policy_path_is_not_loaded(
     assert finding.path == "policy"
 
 
-def test_a_files_text_is_part_of_the_compiled_set_up(sorts: str, tmp_path: Path) -> None:
+def test_a_files_text_is_part_of_the_compiled_configuration(sorts: str, tmp_path: Path) -> None:
     """An edited file is another configuration, wherever it lies and whatever its YAML says."""
     file = tmp_path / Path(sorts).name
     text = Path(sorts).read_bytes()
     file.write_bytes(text)
     name = f"{file.name}:Leafy"
     yaml = f"version: 1\npolicy: {name}\n"
-    online = compile_setup(yaml, "x.yml", policy_path=[tmp_path])
+    online = compile_config(yaml, "x.yml", policy_path=[tmp_path])
     assert online["files"] == {name: hashlib.sha256(text).hexdigest()}
-    offline = compile_setup(yaml, "x.yml", beside=tmp_path)
+    offline = compile_config(yaml, "x.yml", beside=tmp_path)
     assert offline["files"] == {f"{tmp_path}/{name}": online["files"][name]}
     assert offline["hash"] == online["hash"]
     file.write_bytes(text + b"# edited\n")
-    assert compile_setup(yaml, "x.yml", policy_path=[tmp_path])["hash"] != online["hash"]
-    assert "files" not in compile_setup("version: 1\npolicy: drf\n", "x.yml")
+    assert compile_config(yaml, "x.yml", policy_path=[tmp_path])["hash"] != online["hash"]
+    assert "files" not in compile_config("version: 1\npolicy: drf\n", "x.yml")
 
 
 def test_a_file_that_cannot_be_imported_is_a_finding(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.api.registry import PolicyNotFoundError
-from loomcard.config import Finding, FindingsError, compile_setup, isolated
+from loomcard.config import Finding, FindingsError, compile_config, isolated
 from loomcard.config.isolated import ChildEndedError, find_isolated, run_isolated
 
 FindingsOf = Callable[..., list[Finding]]
@@ -95,7 +95,7 @@ def test_what_ends_no_process_is_compiled_as_ever(tmp_path: Path, decide: str) -
     policy(tmp_path, decide=decide)
     text = "version: 1\npolicy: mine.py:Mine\nqueues:\n  a: {guaranteed: {fpga: 1}}\n"
     for places in ({"beside": tmp_path}, {"policy_path": [tmp_path]}):
-        assert compile_setup(text, "x", **places, isolated=True) == compile_setup(
+        assert compile_config(text, "x", **places, isolated=True) == compile_config(
             text, "x", **places
         )
 
@@ -103,7 +103,7 @@ def test_what_ends_no_process_is_compiled_as_ever(tmp_path: Path, decide: str) -
 def test_no_child_is_made_for_policies_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checking them stays as fast as it was."""
     monkeypatch.setattr(os, "fork", None)
-    assert compile_setup("version: 1\npolicy: hdrf\nqueues: {a: {}}", "x", isolated=True)["hash"]
+    assert compile_config("version: 1\npolicy: hdrf\nqueues: {a: {}}", "x", isolated=True)["hash"]
 
 
 def test_a_child_prints_nothing_and_changes_nothing_here(
@@ -158,7 +158,7 @@ def test_the_error_of_a_lost_policy_names_every_finding(tmp_path: Path) -> None:
     """What else is wrong with the file is found with it."""
     name = policy(tmp_path, imported="os._exit(0)")
     with pytest.raises(FindingsError) as error:
-        compile_setup(
+        compile_config(
             f"version: 1\npolicy: {name}\nqueues: {{a: {{policy: dfr}}}}", "x", isolated=True
         )
     assert len(error.value.findings) == 2

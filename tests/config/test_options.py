@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.config import Finding, compile_setup
+from loomcard.config import Finding, compile_config
 
 FindingsOf = Callable[..., list[Finding]]
 
 
-def setup(policy: str, options: str) -> str:
+def config(policy: str, options: str) -> str:
     """A configuration of one policy with options, which stand in line 3."""
     return f"version: 1\npolicy: {policy}\noptions: {options}\n"
 
@@ -33,7 +33,7 @@ def test_a_wrong_option_is_found_at_its_place(
     findings_of: FindingsOf, sorts: str, options: str, path: str, part: str
 ) -> None:
     """Unknown, of another type, or refused by the policy's own check."""
-    (finding,) = findings_of(setup(f"{sorts}:Leafy", options))
+    (finding,) = findings_of(config(f"{sorts}:Leafy", options))
     assert (finding.line, finding.path) == (3, path)
     assert part in f"{finding.message} {finding.hint}"
 
@@ -47,7 +47,7 @@ def test_a_duration_has_one_range(
     findings_of: FindingsOf, policy: str, option: str, value: str
 ) -> None:
     """Neither below 0 nor above a year, under every policy and in the same words."""
-    (finding,) = findings_of(setup(policy, f"{{{option}: {value}}}"))
+    (finding,) = findings_of(config(policy, f"{{{option}: {value}}}"))
     assert finding.path == f"options.{option}"
     assert finding.message.startswith("expected a duration of 0 to 31536000000 ms (a year), found")
     assert finding.hint.startswith("the default is ")
@@ -55,12 +55,12 @@ def test_a_duration_has_one_range(
 
 def test_the_longest_duration_is_allowed(findings_of: FindingsOf) -> None:
     """A year is enough for never."""
-    assert findings_of(setup("drf", "{reserve_after_ms: 31536000000}")) == []
+    assert findings_of(config("drf", "{reserve_after_ms: 31536000000}")) == []
 
 
 def test_all_wrong_options_are_found_at_once(findings_of: FindingsOf, sorts: str) -> None:
     """The policy's own check sees the options that are right, though another is wrong."""
-    found = findings_of(setup(f"{sorts}:Leafy", "{theta: 2, thta: 1, rounds: x}"))
+    found = findings_of(config(f"{sorts}:Leafy", "{theta: 2, thta: 1, rounds: x}"))
     assert [f.path for f in found] == ["options.theta", "options.thta", "options.rounds"]
 
 
@@ -68,31 +68,31 @@ def test_an_option_without_default_must_be_given(findings_of: FindingsOf, sorts:
     """The finding stands at options, or at the file if it has none."""
     (finding,) = findings_of(f"version: 1\npolicy: {sorts}:Demanding\n")
     assert finding.path == "options.size"
-    assert findings_of(setup(f"{sorts}:Demanding", "{size: 1}")) == []
+    assert findings_of(config(f"{sorts}:Demanding", "{size: 1}")) == []
 
 
 def test_options_are_compiled_as_their_types(sorts: str) -> None:
     """A 1 for a float is 1.0, and defaults are left out: equal configurations, equal hashes."""
-    compiled = compile_setup(setup(f"{sorts}:Leafy", "{theta: 1, names: [b, a]}"), "x.yml")
+    compiled = compile_config(config(f"{sorts}:Leafy", "{theta: 1, names: [b, a]}"), "x.yml")
     assert repr(compiled["queues"][1]["options"]) == "{'names': ['b', 'a'], 'theta': 1.0}"
-    same = compile_setup(setup(f"{sorts}:Leafy", "{names: [b, a], theta: 1.0}"), "x.yml")
+    same = compile_config(config(f"{sorts}:Leafy", "{names: [b, a], theta: 1.0}"), "x.yml")
     assert same == compiled
 
 
-def test_a_policys_file_is_looked_for_beside_the_set_up_first(
+def test_a_policys_file_is_looked_for_beside_the_configuration_first(
     sorts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then in the present folder; a cluster that compiles it gets the same hash."""
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    text, source = setup("mine.py:Leafy", "{theta: 1}"), Path(sorts).read_text()
+    text, source = config("mine.py:Leafy", "{theta: 1}"), Path(sorts).read_text()
     Path("mine.py").write_text(source)
-    governs = compile_setup(text, "x.yml", beside=Path("../there"))["queues"][1]["policy"]
+    governs = compile_config(text, "x.yml", beside=Path("../there"))["queues"][1]["policy"]
     assert governs == "mine.py:Leafy"
     Path("../there/mine.py").write_text(source)
-    offline = compile_setup(text, "x.yml", beside=Path("../there"))
+    offline = compile_config(text, "x.yml", beside=Path("../there"))
     assert offline["queues"][1]["policy"] == "../there/mine.py:Leafy"
-    online = compile_setup(text, "x.yml", policy_path=[Path("../there")], beside=Path("../there"))
+    online = compile_config(text, "x.yml", policy_path=[Path("../there")], beside=Path("../there"))
     assert online["queues"][1]["policy"] == "mine.py:Leafy"
     assert online["hash"] == offline["hash"]

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.config import Finding, FindingsError, canonical_json, compile_setup
+from loomcard.config import Finding, FindingsError, canonical_json, compile_config
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = [file.read_text() for file in sorted((ROOT / "policies").glob("*.yml"))]
@@ -35,7 +35,7 @@ def queue(children: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
     return st.fixed_dictionaries({}, optional=optional)
 
 
-SETUPS = queue(st.recursive(queue(st.just({})), queue, max_leaves=4)).map(
+CONFIGS = queue(st.recursive(queue(st.just({})), queue, max_leaves=4)).map(
     lambda keys: {"version": 1, "policy": "drf", **keys}
 )
 
@@ -49,18 +49,18 @@ def shuffled(data: Any, draw: st.DataObject) -> Any:
 
 
 def compiled(data: Any) -> dict[str, Any]:
-    return compile_setup(yaml.safe_dump(data, sort_keys=False), "test.yml")
+    return compile_config(yaml.safe_dump(data, sort_keys=False), "test.yml")
 
 
 @settings(max_examples=60, deadline=None)
-@given(SETUPS, st.data())
+@given(CONFIGS, st.data())
 def test_the_order_of_keys_means_nothing(data: dict[str, Any], draw: st.DataObject) -> None:
     """A file whose keys are shuffled compiles to the same bytes."""
     assert canonical_json(compiled(data)) == canonical_json(compiled(shuffled(data, draw)))
 
 
 @settings(max_examples=60, deadline=None)
-@given(SETUPS, SETUPS)
+@given(CONFIGS, CONFIGS)
 def test_the_hash_changes_with_the_content_and_only_then(
     one: dict[str, Any], other: dict[str, Any]
 ) -> None:
@@ -72,18 +72,18 @@ def test_the_hash_changes_with_the_content_and_only_then(
 
 
 @settings(max_examples=60, deadline=None)
-@given(SETUPS)
-def test_compiled_set_ups_are_what_the_wire_says(data: dict[str, Any]) -> None:
+@given(CONFIGS)
+def test_compiled_configurations_are_what_the_wire_says(data: dict[str, Any]) -> None:
     """Depth first, parents before children, siblings by name; a leaf has no children."""
-    setup = compiled(data)
-    assert json.loads(canonical_json(setup)) == setup
-    assert list(setup) == sorted(setup)
-    paths = [one["path"] for one in setup["queues"]]
+    config = compiled(data)
+    assert json.loads(canonical_json(config)) == config
+    assert list(config) == sorted(config)
+    paths = [one["path"] for one in config["queues"]]
     assert paths[0] == "root"
     assert len(set(paths)) == len(paths)
-    for index, one in enumerate(setup["queues"]):
+    for index, one in enumerate(config["queues"]):
         assert list(one) == sorted(one)
-        children = [i for i, each in enumerate(setup["queues"]) if each["parent"] == index]
+        children = [i for i, each in enumerate(config["queues"]) if each["parent"] == index]
         assert one["leaf"] == (not children)
         assert [paths[i] for i in children] == sorted(paths[i] for i in children)
         assert all(i > index and paths[i].startswith(one["path"] + ".") for i in children)
@@ -108,7 +108,7 @@ def test_any_text_compiles_or_yields_findings(text: str, edits: list[tuple[int, 
     lines = max(1, len(text.splitlines()))
     try:
         found: tuple[Finding, ...] = ()
-        compile_setup(text, "test.yml")
+        compile_config(text, "test.yml")
     except FindingsError as error:
         found = error.findings
     for finding in found:

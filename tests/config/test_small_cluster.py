@@ -6,7 +6,7 @@ import pytest
 
 from loomcard.api.registry import built_in
 from loomcard.cli.app import run
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.config.small_cluster import _play, left_waiting
 
 POLICY = """
@@ -56,8 +56,8 @@ def test_what_allocates_nothing_is_a_warning(
 def test_the_warning_stands_at_the_queue(tmp_path: Path):
     """Line and path are those of the queue that gets nothing, not of its parent."""
     file = Path(mine(tmp_path, "pass"))
-    setup = compile_setup(file.read_text(), file.name, beside=tmp_path)
-    [found] = left_waiting(file.read_text(), setup, None)
+    config = compile_config(file.read_text(), file.name, beside=tmp_path)
+    [found] = left_waiting(file.read_text(), config, None)
     assert (found.line, found.path, found.severity) == (6, "queues.b", "warning")
 
 
@@ -65,4 +65,4 @@ def test_the_warning_stands_at_the_queue(tmp_path: Path):
 def test_every_policy_of_ours_serves_a_small_cluster(policy: str):
     """By itself, and above and below another one where it may stand there."""
     text = f"version: 1\npolicy: {policy}\n"
-    assert _play(compile_setup(text, "alone.yml"), None) == []
+    assert _play(compile_config(text, "alone.yml"), None) == []

@@ -9,7 +9,7 @@ import pytest
 
 from loomcard.api import registry
 from loomcard.api.registry import built_in
-from loomcard.config import compile_setup, source
+from loomcard.config import compile_config, source
 from loomcard.config.source import SourceError, examples, resolve
 from loomcard.validation import text
 
@@ -22,7 +22,7 @@ def test_a_policys_name_is_a_configuration(name: str) -> None:
     """That policy with its default options, in one leaf queue."""
     found = resolve(name)
     assert (found.name, found.title, found.file) == (name, name, None)
-    root, leaf = compile_setup(found.text, found.name)["queues"]
+    root, leaf = compile_config(found.text, found.name)["queues"]
     assert (root["path"], leaf["path"]) == ("root", "root.default")
     assert (root["policy"], root["options"]) == (name, {}) or leaf["policy"] == name
 

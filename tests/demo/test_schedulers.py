@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.demo import schedulers
 from loomcard.results.record import RunRecord
 from loomcard.workload import load
@@ -30,7 +30,7 @@ def test_ctrl_c_during_a_run_ends_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_all_schedulers_have_the_same_queues(name: str) -> None:
     """Those that the applications name; alike in weight, guarantee and maximum."""
     file = Path(schedulers.__file__).with_name(f"{name}.yml")
-    queues = compile_setup(file.read_text(), file.name)["queues"]
+    queues = compile_config(file.read_text(), file.name)["queues"]
     leaves = {queue["path"] for queue in queues if queue["leaf"]}
     assert leaves == {app.queue for app in load(find(schedulers.WORKLOAD), seed=1).applications}
     assert {(q["weight"], str(q["guaranteed"]), str(q["maximum"])) for q in queues[1:]} == {

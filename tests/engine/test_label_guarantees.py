@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.engine.session import replay
 from loomcard.testing.cluster import Allocated, Cluster
 
@@ -19,7 +19,7 @@ def promised(ppm: int, **keys: object) -> dict[str, object]:
 
 def engine_of(*queues: dict[str, object], gpus: int = 10) -> Cluster:
     """``gpus`` GB of gpu that lend."""
-    engine = Cluster(setup(*queues))
+    engine = Cluster(config(*queues))
     engine.add_node(1, 1024 * gpus, 100, label="gpu", shared=True)
     return engine
 
@@ -117,7 +117,7 @@ def test_a_guarantee_follows_the_nodes_and_the_tree() -> None:
 
 def test_a_snapshot_and_a_replay_go_the_same_way(tmp_path) -> None:
     """The stages of a round follow from the mirror alone."""
-    queues = setup(
+    queues = config(
         queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo", **promised(400_000))
     )
     engine = Cluster(queues, journal=tmp_path, segment_rounds=2)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.model.objects import Ask
 from loomcard.testing.cluster import Allocated, Cluster
 
@@ -25,7 +25,7 @@ POLICIES = [
 
 def two(policy: str = "fifo") -> Cluster:
     """4 GB without a label, 4 GB of gpu that lends, 4 GB of fpga that does not."""
-    queues = setup(queue("root", "fifo"), queue("root.a", policy), queue("root.b", policy))
+    queues = config(queue("root", "fifo"), queue("root.a", policy), queue("root.b", policy))
     engine = Cluster(queues)
     engine.add_node(1, 4096, 8)
     engine.add_node(2, 4096, 8, label="gpu", shared=True)
@@ -63,7 +63,7 @@ def test_those_who_ask_for_the_label_go_first(policy: str) -> None:
 
 def test_what_fits_nowhere_or_is_forbidden_does_not_stop_lending() -> None:
     """A greedy user with asks for the label that cannot be served."""
-    queues = setup(
+    queues = config(
         queue("root", "fifo"),
         queue("root.a", "fifo"),
         queue("root.b", "fifo", label_maximum_ppm={"gpu": 250_000}),
@@ -117,7 +117,7 @@ def test_a_label_that_ceases_to_lend() -> None:
 
 def test_nothing_is_lent_beyond_limits() -> None:
     """The queue's maximum counts what is lent; a round allocates no more than it may."""
-    queues = setup(queue("root", "fifo"), queue("root.a", "fifo", maximum={"ppm": 750_000}))
+    queues = config(queue("root", "fifo"), queue("root.a", "fifo", maximum={"ppm": 750_000}))
     engine = Cluster(queues, round_containers=5)
     engine.add_node(1, 4096, 8)
     engine.add_node(2, 4096, 8, label="gpu", shared=True)

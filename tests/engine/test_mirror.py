@@ -7,7 +7,7 @@ import sys
 import msgspec
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.engine.snapshot import dump
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -146,7 +146,7 @@ def test_a_moved_application_takes_its_use_and_demand_along():
     """After a move the old queue is empty and the new one holds and wants what the application
     does.
     """
-    engine = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))
+    engine = Cluster(config(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))
     engine.add_node(1, 2048, 2)
     engine.add_app(1, queue=1)
     engine.ask(1, 5)

@@ -9,7 +9,7 @@ from hypothesis.stateful import invariant
 from labelled import LabelledMachine
 from loomcard.engine.mirror import Mirror
 from loomcard.engine.snapshot import dump, load
-from loomcard.testing.policy_setups import set_ups
+from loomcard.testing.policy_configs import configs
 
 
 def as_data(mirror: Mirror) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class ClusterMachine(LabelledMachine):
 
     @classmethod
     def compiled(cls, draw):
-        places = set_ups(cls.policy)
+        places = configs(cls.policy)
         return places[draw(st.sampled_from(list(places)))]
 
     @invariant()

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.engine.session import JOURNAL, NOT_BUILT, Session, replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire.journal import read_segment, segments
@@ -18,7 +18,7 @@ def resource_manager(what: str, where: str) -> Cluster:
     that policies are built in the rounds.
     """
     engine = Cluster(
-        setup(
+        config(
             queue("root", "drf"),
             queue("root.a", "test-raises", options={"what": what, "where": where}),
             queue("root.b", "fifo"),
@@ -82,7 +82,7 @@ def test_what_cannot_be_built_is_built_when_it_can(cannot_build):
 def test_elsewhere_it_is_said_at_once(cannot_build):
     """A simulation, or a replay, ends with what the constructor raised."""
     assert cannot_build
-    engine = Cluster(setup(queue("root", "test-raises", options={"where": "build"})))
+    engine = Cluster(config(queue("root", "test-raises", options={"where": "build"})))
     with pytest.raises(BaseException, match="on purpose"):
         engine.round()
 

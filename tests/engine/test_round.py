@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import scripted  # noqa: F401 - registers the policies named below
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
@@ -15,7 +15,7 @@ def under(
 ) -> Cluster:
     """root with leaves a (its options) and b; 4 containers; application 1 in a, 2 in b."""
     engine = Cluster(
-        setup(
+        config(
             queue("root", root, options=root_options or {}),
             queue("root.a", a, options=options), queue("root.b", b),
         )
@@ -133,7 +133,7 @@ def test_a_policy_that_raises_rests_and_is_tried_again():
 def test_a_queue_is_served_while_its_policy_rests():
     """What the policy cannot decide, its fallback does; under a tree of queues too."""
     engine = Cluster(
-        setup(queue("root", "test-broken", options={"when": "app1"}), queue("root.a", None))
+        config(queue("root", "test-broken", options={"when": "app1"}), queue("root.a", None))
     )
     engine.tolerant = True
     engine.add_node(1, 4096, 4)
@@ -174,7 +174,7 @@ def nested(policy: str, **options) -> Cluster:
     """Under drf at root and at root.a one leaf, root.a.x, with application 1; 4 containers."""
     queues = (queue("root", "drf"), queue("root.a", "drf"), queue("root.a.x", policy))
     queues[-1]["options"] = options
-    engine = Cluster(setup(*queues))
+    engine = Cluster(config(*queues))
     engine.add_node(1, 4096, 4)
     engine.add_app(1, queue=2)
     return engine
@@ -338,13 +338,13 @@ def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
     engine.ask(2, 1)
     engine.round()
     calls = engine.session.tree.instances[1].memory["calls"]
-    engine.compiled = setup(
+    engine.compiled = config(
         queue("root", "fifo"),
         queue("root.b", "drf"),
         queue("root.a", "test-counter"),
         queue("root.c", "fifo"),
     )
-    engine.send(r.Setup(0, 2, engine.compiled))
+    engine.send(r.ConfigRecord(0, 2, engine.compiled))
     engine.ask(2, 2)
     assert [(g.attempt, g.instance) for g in engine.round()] == [(2, 1)]
     assert engine.session.tree.instances[2].memory["calls"] == calls + 1
@@ -358,7 +358,7 @@ def test_a_plan_is_bounded_and_the_next_goes_on_where_it_stopped():
     """
     orders = []
     for most in (None, 3):
-        compiled = setup(queue("root", "drf"), queue("root.a", "drf"), queue("root.b", "fifo"))
+        compiled = config(queue("root", "drf"), queue("root.a", "drf"), queue("root.b", "fifo"))
         engine = Cluster(compiled, round_containers=most)
         engine.add_node(1, 8192, 8)
         for app in (1, 2):

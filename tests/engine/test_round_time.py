@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard import ClusterView, Plan, register
 from loomcard.api.registry import built_in
 from loomcard.engine.session import Session, replay
@@ -102,7 +102,7 @@ def test_who_comes_late_in_the_order_is_served_though_the_first_fit_nowhere(tmp_
 
 def test_a_slow_queue_leaves_time_to_the_others(tmp_path):
     """A turn has half of what is left: the next queue is served in the same round, every time."""
-    compiled = setup(
+    compiled = config(
         queue("root", "drf"), queue("root.a", "test-slow"), queue("root.b", "test-slow")
     )
     made = timed(compiled, CLOCK, tmp_path)
@@ -124,7 +124,7 @@ def test_every_policy_goes_on_where_its_time_was_over(name, tmp_path):
     and replays the same: what it keeps from round to round does not say that nothing fitted.
     """
     clock = Clock(look_ms=25)
-    compiled = setup(queue("root", "drf"), queue("root.a", name), queue("root.b", "fifo"))
+    compiled = config(queue("root", "drf"), queue("root.a", name), queue("root.b", "fifo"))
     made = timed(compiled, clock, tmp_path, nodes=0)
     for node in range(1, 5):
         made.add_node(node, 4096, 4, rack=f"/r{node % 2}")

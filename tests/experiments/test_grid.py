@@ -59,14 +59,14 @@ def test_options_are_varied_for_the_policies_that_have_them(experiment: Path) ->
         ("patient", {"theta": 0.2, "deep.x": 3}),
         ("fifo", {}),
     ]
-    setup = found[1].setup
-    assert setup is not None
-    assert [queue["options"] for queue in setup["queues"] if queue["policy_named"]] == [
+    config = found[1].config
+    assert config is not None
+    assert [queue["options"] for queue in config["queues"] if queue["policy_named"]] == [
         {"theta": 0.2, "deep": {"x": 3}}
     ]
     assert found[1].parameters == {"policy.theta": 0.2, "policy.deep.x": 3}
-    assert {queue["policy"] for queue in setup["queues"]} == {"fifo", f"{file}:Patient"}
-    assert policies_folders(setup, found[1].home)[0] == experiment.parent.resolve()
+    assert {queue["policy"] for queue in config["queues"]} == {"fifo", f"{file}:Patient"}
+    assert policies_folders(config, found[1].home)[0] == experiment.parent.resolve()
 
 
 def test_what_one_policy_is_given_is_no_parameter(experiment: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_workload_is_an_experiment_of_one(experiment: Path) -> None:
     ]
 
 
-def test_set_ups_of_one_name_are_distinguished(experiment: Path) -> None:
+def test_configurations_of_one_name_are_distinguished(experiment: Path) -> None:
     """Two drf.yml are two policies."""
     for folder in ("x", "y"):
         experiment.with_name(folder).mkdir()
@@ -204,7 +204,7 @@ def test_what_an_experiment_names_must_be_there(experiment: Path) -> None:
     assert "there is nothing called 'sahre' to vary" in findings(experiment)[0]
 
 
-def test_a_wrong_set_up_is_named_with_its_line(experiment: Path) -> None:
+def test_a_wrong_configuration_is_named_with_its_line(experiment: Path) -> None:
     """A reader of several files must know which."""
     experiment.with_name("bad.yml").write_text("version: 1\npolicy: drf\nweihgt: 2\n")
     experiment.with_name("worse.yml").write_text("version: 1\npolicy: dfr\n")
@@ -216,7 +216,7 @@ def test_a_wrong_set_up_is_named_with_its_line(experiment: Path) -> None:
     ]
 
 
-def test_a_queue_that_a_set_up_lacks_is_found_before_anything_runs(experiment: Path) -> None:
+def test_a_queue_that_a_configuration_lacks_is_found_before_anything_runs(experiment: Path) -> None:
     """The application, the configuration and its queues are named."""
     small = experiment.with_name("small.yml")
     small.write_text(small.read_text().replace("    tags: [large]", "    queue: root.x"))
@@ -242,7 +242,7 @@ def test_stock_schedulers_are_for_real_clusters(
         (jars / f"{name}.jar").touch()
     monkeypatch.setenv("LOOMCARD_JARS", str(jars))
     prepared = prepare(Request(str(experiment), engine="local"))
-    assert (prepared.cells[0].policy, prepared.cells[0].setup) == ("stock:capacity", None)
+    assert (prepared.cells[0].policy, prepared.cells[0].config) == ("stock:capacity", None)
     assert prepared.manifest["versions"]["hadoop"] == "3.4.2"
     with pytest.raises(InputError, match="the compose cluster runs Loomcard"):
         prepare(Request(str(experiment), engine="docker"))

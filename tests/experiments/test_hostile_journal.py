@@ -11,7 +11,12 @@ import pytest
 
 from loomcard.cli.app import run
 from loomcard.experiments.gaps import Coverage, coverage
-from loomcard.experiments.replay_runs import as_scenario, compare_rounds, recorded_setup, replay_own
+from loomcard.experiments.replay_runs import (
+    as_scenario,
+    compare_rounds,
+    recorded_config,
+    replay_own,
+)
 from loomcard.simulator import simulate
 from loomcard.wire.journal import JournalError
 from scenarios import app, compiled, scenario, stage
@@ -268,7 +273,7 @@ def test_no_damage_ends_in_a_traceback(recorded, tmp_path, seed):
         for read in (
             lambda f: compare_rounds(f, compiled("fifo")),
             replay_own,
-            recorded_setup,
+            recorded_config,
             lambda f: as_scenario(f, 1),
         ):
             said = error_of(read, folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.api import registry
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.simulator import simulate
 from loomcard.workload import load
 
@@ -23,8 +23,8 @@ LONGEST_MS = 8_000  # of the small tasks
 def waited_ms(name: str, seed: int, reserve_after_ms: int) -> int:
     """From its submission until it ran."""
     options = f"options: {{reserve_after_ms: {reserve_after_ms}}}"
-    setup = compile_setup(f"version: 1\npolicy: {name}\n{options}\n", "test")
-    record = simulate(load(Path("large-task"), seed=seed), setup, policy=name)
+    config = compile_config(f"version: 1\npolicy: {name}\n{options}\n", "test")
+    record = simulate(load(Path("large-task"), seed=seed), config, policy=name)
     [task] = [c for c in record.containers if c.application == "large"]
     [app] = [a for a in record.applications if a.id == "large"]
     assert task.started_ms is not None

@@ -1,13 +1,13 @@
 """A policy does not decide what a queue's labels forbid, as the engine would refuse it."""
 
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.testing.cluster import Cluster
 
 
 def labelled() -> Cluster:
     """4 GB of nodes with the label gpu; root.a may use half of them, root.b no label at all."""
     half = {"gpu": 500_000}
-    queues = setup(
+    queues = config(
         queue("root", "fifo"),
         queue("root.a", "fifo", labels=["gpu"], label_maximum_ppm=half),
         queue("root.b", "fifo", labels=[]),

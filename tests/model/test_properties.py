@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scripted  # noqa: F401 - registers test policies
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.model import fit_index
 from loomcard.model.fit_index import FirstFit
 from loomcard.model.objects import Node
@@ -30,7 +30,7 @@ def trees(draw):
     for i, policy in enumerate(draw(st.lists(st.sampled_from(POLICIES), min_size=1, max_size=3))):
         queues.append(queue(f"root.q{i}", policy, user_limit_ppm=800_000, **limits))
         limits = {"guaranteed": {"ppm": draw(st.integers(0, 300_000))}}
-    return setup(*queues)
+    return config(*queues)
 
 
 class ClusterMachine(PolicyMachine):

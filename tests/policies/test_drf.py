@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.testing.cluster import Cluster
 
 
@@ -22,7 +22,7 @@ def test_the_papers_example_gives_three_tasks_to_a_and_two_to_b():
 def test_queues_share_by_weight():
     """Under drf a queue of weight 3 gets three times the dominant share of a queue of weight 1."""
     engine = Cluster(
-        setup(queue("root", "drf"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo"))
+        config(queue("root", "drf"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo"))
     )
     engine.add_node(1, 8192, 8)
     for app in (1, 2):

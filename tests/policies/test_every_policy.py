@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.api.registry import built_in, find
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine.session import replay
@@ -35,7 +35,7 @@ SIZES = [(1024, 1), (2048, 1), (512, 3)]
 
 def engine(sharing: str, leaf: str, journal: Path | None = None) -> Cluster:
     """root under ``sharing``; a under ``leaf``, at most half; b, where a user may have a half."""
-    compiled = setup(
+    compiled = config(
         queue("root", sharing, options=OPTIONS.get(sharing, {})),
         queue("root.a", leaf, options=OPTIONS.get(leaf, {}), maximum=HALF, guaranteed=HALF),
         queue("root.b", "fifo", user_limit_ppm=500_000, guaranteed=HALF),
@@ -168,7 +168,7 @@ def test_no_node_means_no_plan_and_a_refusal_is_survived(name):
     """Nothing is allocated on an empty cluster; what the engine refused is allocated the next
     time.
     """
-    made = Cluster(setup(queue("root", "fifo"), queue("root.a", name)))
+    made = Cluster(config(queue("root", "fifo"), queue("root.a", name)))
     made.add_app(1)
     made.ask(1, 2)
     assert made.round() == []
@@ -184,7 +184,7 @@ def test_names_decide_only_ties(name):
     """Applications that differ in demand and age get the same whatever their numbers are."""
     found = []
     for numbers in ((1, 2, 3), (3, 1, 2)):
-        made = Cluster(setup(queue("root", "fifo"), queue("root.a", name)))
+        made = Cluster(config(queue("root", "fifo"), queue("root.a", name)))
         made.add_node(1, 8192, 9)
         for rank, app in enumerate(numbers):
             made.now += 1
@@ -198,7 +198,7 @@ def test_names_decide_only_ties(name):
 
 def test_a_removed_application_is_forgotten_by_every_policy():
     """Its end leaves nothing behind in the memory of a policy that weighs work."""
-    made = Cluster(setup(queue("root", "fifo"), queue("root.a", "srtf")))
+    made = Cluster(config(queue("root", "fifo"), queue("root.a", "srtf")))
     made.add_node(1, 4096, 4)
     made.add_app(1, hints=hint(2, 500.0, (1024, 1)))
     made.ask(1, 2)

@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.testing.cluster import Cluster
 
 
 def tree(options: dict | None = None, **queues: dict) -> Cluster:
     """root under fair, and leaves; twelve containers of 1 GB and 1 vcore fit."""
     below = [queue(f"root.{name}", None, **keys) for name, keys in queues.items()]
-    engine = Cluster(setup(queue("root", "fair", options=options or {}), *below))
+    engine = Cluster(config(queue("root", "fair", options=options or {}), *below))
     engine.add_node(1, 12 * 1024, 12)
     return engine
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.api.stages.dag_hint import (
     HINT,
     MOST_CHARACTERS,
@@ -51,7 +51,7 @@ def played(policy: str, hint: str | None, apart: bool = False) -> RunRecord:
         return {} if hint is None else {HINT: hint}
 
     with patch.object(application_master, "hints", hostile_hints):
-        return simulate(wanted, setup(*queues), policy="test", check=True)
+        return simulate(wanted, config(*queues), policy="test", check=True)
 
 
 def work(record: RunRecord) -> Counter[tuple[object, ...]]:

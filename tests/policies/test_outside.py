@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.engine.session import Session
 from loomcard.testing import Cluster
 from loomcard.testing.random_cluster import RandomCluster
@@ -34,10 +34,10 @@ TEN = [
 ROUNDS = 60
 
 
-def instead(setup: dict[str, Any]) -> None:
+def instead(config: dict[str, Any]) -> None:
     """Name the outside policy where ours stands, with those of its options that it has."""
     name = {"tetris": "PlainTetris", "capacity": "PlainCapacity"}
-    for queue in setup["queues"]:
+    for queue in config["queues"]:
         policy = queue["policy"]
         if policy in name:
             queue["policy"] = f"{OUTSIDE / policy}.py:{name[policy]}"
@@ -53,9 +53,9 @@ def other_plans(journal: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]
             session = Session(each.segment.hello)
         batch = json.loads(each.batch_text)
         for record in batch[-1]:
-            if record[0] == "setup":
-                [setup] = (part for part in record if isinstance(part, dict))
-                instead(setup)
+            if record[0] == "config":
+                [config] = (part for part in record if isinstance(part, dict))
+                instead(config)
         yield plain(each.plan_text), plain(session.decide(json.dumps(batch)))
 
 
@@ -69,12 +69,12 @@ SAVED = 6
 FAULTS = 6  # without the part before
 
 
-@pytest.mark.parametrize(("setup", "seed"), TEN)
-def test_an_outside_policy_gives_the_plans_of_ours(setup: str, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("config", "seed"), TEN)
+def test_an_outside_policy_gives_the_plans_of_ours(config: str, seed: int, tmp_path: Path) -> None:
     """Decisions, timers, reasons, reports and headroom, in each of the rounds of a cluster on
     which nodes, applications and containers come and go.
     """
-    cluster = Cluster(compile_setup(setup, "test.yml"), journal=tmp_path)
+    cluster = Cluster(compile_config(config, "test.yml"), journal=tmp_path)
     RandomCluster(cluster, seed).run(ROUNDS, lambda: None)
     assert cluster.session.journal is not None
     cluster.session.journal.close()

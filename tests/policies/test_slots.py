@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import scenarios
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.policies.slots import Slots, slots_of
 from loomcard.testing.cluster import Cluster
 
@@ -74,7 +74,7 @@ def test_headroom_is_what_maximum_and_user_limit_leave():
     """Of 8 slots the queue may have 6, and each user 3 of these; each gets its own headroom."""
     half, three = 500_000, {"ppm": 750_000}
     leaf = queue("root.a", "slots", maximum=three, user_limit_ppm=half)
-    engine = Cluster(setup(queue("root", "fifo"), leaf))
+    engine = Cluster(config(queue("root", "fifo"), leaf))
     engine.add_node(1, 8192, 8)
     for app, user in ((1, "u"), (2, "v")):
         engine.add_app(app, user=user)
@@ -106,7 +106,7 @@ def test_mapreduce_ends_though_reduces_fill_what_the_queue_may_have(limit):
 def test_a_slot_that_another_queue_frees_is_taken():
     """Nothing changed in a but the room: it is offered a turn again all the same."""
     slots = queue("root.a", "slots", options={"slots_per_node": 1})
-    engine = Cluster(setup(queue("root", "drf"), slots, queue("root.b", "fifo")))
+    engine = Cluster(config(queue("root", "drf"), slots, queue("root.b", "fifo")))
     engine.add_node(1, 4096, 4)
     for app in (2, 1):
         engine.add_app(app, queue=app)

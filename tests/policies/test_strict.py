@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import scenarios
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard import RULE_MS
 from loomcard.policies.strict import hard_share
 from loomcard.testing.cluster import Cluster
@@ -68,7 +68,7 @@ def test_a_container_larger_than_the_share_runs_alone():
 def test_an_idle_queue_counts_only_where_all_do(over, want):
     """Of two queues one is empty: its half idles under ``all``."""
     engine = Cluster(
-        setup(
+        config(
             queue("root", "strict", options={"over": over}),
             queue("root.a", "drf"),
             queue("root.b", "fifo"),
@@ -83,7 +83,9 @@ def test_an_idle_queue_counts_only_where_all_do(over, want):
 def test_queues_have_their_part_by_weight():
     """3 to 1; the policy below decides who in it."""
     engine = Cluster(
-        setup(queue("root", "strict"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo"))
+        config(
+            queue("root", "strict"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo")
+        )
     )
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
@@ -97,7 +99,7 @@ def test_queues_have_their_part_by_weight():
 def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
     """drf gives a half of the cluster to a; strict divides that between its two applications."""
     engine = Cluster(
-        setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
+        config(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
     )
     engine.add_node(1, 8192, 8)
     for app, leaf in ((1, 1), (2, 1), (3, 2)):
@@ -110,7 +112,7 @@ def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
 def test_what_another_queue_gives_back_is_shared_out_at_once():
     """b wants nothing any more: a is entitled to all, though nothing changed in it."""
     engine = Cluster(
-        setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
+        config(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
     )
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
@@ -151,7 +153,7 @@ def test_headroom_is_what_the_share_leaves():
 def test_headroom_is_no_more_than_cluster_and_user_limit_leave(others, limit_ppm, got):
     """Entitled to 8 of 16, but another queue holds 14 of them, or its user may have 3."""
     leaf = queue("root.a", "strict", user_limit_ppm=limit_ppm)
-    engine = Cluster(setup(queue("root", "drf"), leaf, queue("root.b", "fifo")))
+    engine = Cluster(config(queue("root", "drf"), leaf, queue("root.b", "fifo")))
     engine.add_node(1, 16384, 16)
     for app, count in ((2, others), (1, 8)):
         engine.add_app(app, queue=app)
@@ -180,7 +182,7 @@ def test_a_queue_has_what_it_is_guaranteed_whatever_its_weight():
         queue(f"root.{name}", "strict", **({"guaranteed": {"ppm": ppm}} if ppm else {}))
         for name, ppm in shares.items()
     ]
-    engine = Cluster(setup(root, *leaves))
+    engine = Cluster(config(root, *leaves))
     engine.add_node(1, 15_360, 15)
     for app, name in enumerate(shares, 1):
         engine.add_app(app, f"root.{name}")

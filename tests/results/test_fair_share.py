@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.results.fair_share import fair_shares, queue_shares
 from loomcard.results.metrics import facts
 from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
@@ -13,9 +13,9 @@ from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare,
 MINUTE = 60_000
 
 
-def setup(queues: str) -> dict[str, QueueShare]:
+def config(queues: str) -> dict[str, QueueShare]:
     text = f"version: 1\npolicy: drf\nqueues: {queues}\n"
-    return queue_shares(compile_setup(text, "here.yml"))
+    return queue_shares(compile_config(text, "here.yml"))
 
 
 def parts(queues: Mapping[str, QueueShare], *leaves: str, memory: int = 100) -> list[float]:
@@ -43,15 +43,17 @@ def full(held: Mapping[str, int], queues: Mapping[str, QueueShare]) -> list[floa
 
 def test_queues_that_hold_their_guarantees_are_treated_fairly() -> None:
     """75 and 25 of 100, of which so much is guaranteed; of halves it would be 0.8."""
-    queues = setup("{a: {guaranteed: 75%}, b: {guaranteed: 25%}}")
+    queues = config("{a: {guaranteed: 75%}, b: {guaranteed: 25%}}")
     assert full({"root.a": 75, "root.b": 25}, queues) == [1.0, 1.0]
-    assert full({"root.a": 75, "root.b": 25}, setup("{a: {}, b: {}}")) == [0.8, 0.8]
+    assert full({"root.a": 75, "root.b": 25}, config("{a: {}, b: {}}")) == [0.8, 0.8]
 
 
 @pytest.mark.parametrize("maximum", ["25%", "{memory_mb: 25, vcores: 2}"])
 def test_what_a_maximum_forbids_is_the_others(maximum: str) -> None:
     """A quarter at most, in percent or in amounts: three quarters are the other queue's."""
-    assert full({"root.a": 75, "root.b": 25}, setup(f"{{a: {{}}, b: {{maximum: {maximum}}}}}")) == [
+    assert full(
+        {"root.a": 75, "root.b": 25}, config(f"{{a: {{}}, b: {{maximum: {maximum}}}}}")
+    ) == [
         1.0,
         1.0,
     ]
@@ -59,7 +61,7 @@ def test_what_a_maximum_forbids_is_the_others(maximum: str) -> None:
 
 def test_without_guarantees_and_maxima_weights_decide() -> None:
     """3 to 1; c, where nobody demands, has nothing."""
-    queues = setup("{a: {weight: 3}, b: {}, c: {weight: 9}}")
+    queues = config("{a: {weight: 3}, b: {}, c: {weight: 9}}")
     assert parts(queues, "root.a", "root.b") == [0.75, 0.25]
     assert parts({}, "root.a", "root.b", "root.c.d", "root.c.e") == pytest.approx(
         [1 / 3, 1 / 3, 1 / 6, 1 / 6]
@@ -68,7 +70,7 @@ def test_without_guarantees_and_maxima_weights_decide() -> None:
 
 def test_what_is_promised_to_nobody_is_divided_by_weight() -> None:
     """40 and 20 are promised; the other 40 go 1 to 3, on top of them."""
-    queues = setup("{a: {guaranteed: 40%}, b: {guaranteed: 20%, weight: 3}, c: {guaranteed: 30%}}")
+    queues = config("{a: {guaranteed: 40%}, b: {guaranteed: 20%, weight: 3}, c: {guaranteed: 30%}}")
     assert parts(queues, "root.a", "root.b") == pytest.approx([0.5, 0.5])
 
 
@@ -77,7 +79,7 @@ def test_three_levels() -> None:
     15 more to each. Below b, p may have a tenth of the cluster, so that q has the other 30.
     Without q, b can use a tenth only and a has 90: x 30 + 30, y 30.
     """
-    queues = setup(
+    queues = config(
         "{a: {guaranteed: 60%, queues: {x: {guaranteed: 50%}, y: {}}},"
         " b: {guaranteed: 40%, queues: {p: {maximum: 10%}, q: {}}}}"
     )
@@ -88,16 +90,16 @@ def test_three_levels() -> None:
 
 def test_amounts_are_parts_of_the_cluster_of_the_moment() -> None:
     """20 MB are a fifth of 100 and half of 40; promises of 50 MB in 40 are kept in proportion."""
-    queues = setup("{a: {guaranteed: {memory_mb: 20}}, b: {maximum: {memory_mb: 20}}}")
+    queues = config("{a: {guaranteed: {memory_mb: 20}}, b: {maximum: {memory_mb: 20}}}")
     assert parts(queues, "root.a", "root.b", memory=100) == pytest.approx([0.8, 0.2])
     assert parts(queues, "root.a", "root.b", memory=40) == pytest.approx([0.75, 0.25])
-    queues = setup("{a: {guaranteed: {memory_mb: 40}}, b: {guaranteed: {memory_mb: 10}}}")
+    queues = config("{a: {guaranteed: {memory_mb: 40}}, b: {guaranteed: {memory_mb: 10}}}")
     assert parts(queues, "root.a", "root.b", memory=40) == pytest.approx([0.8, 0.2])
 
 
 def test_who_has_no_fair_share_does_not_count() -> None:
     """All is promised to a and b (70 + 20 + 10 % is no sum of halves), so that c has no claim."""
-    queues = setup("{a: {guaranteed: 70%}, b: {guaranteed: 20%}, d: {guaranteed: 10%}, c: {}}")
+    queues = config("{a: {guaranteed: 70%}, b: {guaranteed: 20%}, d: {guaranteed: 10%}, c: {}}")
     assert parts(queues, "root.a", "root.b", "root.c", "root.d")[2] == 0
     held = {"root.a": 70, "root.b": 19, "root.c": 1, "root.d": 10}
     x = [1, 0.95, 1]
@@ -107,7 +109,7 @@ def test_who_has_no_fair_share_does_not_count() -> None:
 
 def test_moments_are_distinguished_by_who_demands_and_by_capacity() -> None:
     """One leaf, the other, both, and both in a larger cluster."""
-    queues = setup("{a: {guaranteed: {memory_mb: 60}}, b: {}}")
+    queues = config("{a: {guaranteed: {memory_mb: 60}}, b: {}}")
     demanding = np.array([[1, 0, 1, 1, 0], [0, 1, 1, 1, 0]], dtype=bool)
     cluster = {"memory_mb": np.array([100, 100, 100, 200, 100])}
     found = fair_shares(queues, ["root.a", "root.b"], demanding, cluster)

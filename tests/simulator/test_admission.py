@@ -85,13 +85,13 @@ def test_an_application_that_waits_without_success_is_killed_in_time():
     wanted = scenario(
         app("j", stage([5_000], size=(9_000, 1)), queue="root.a"), heartbeat_ms=3_600_000
     )
-    setup = limited(f"maximum_lifetime: {days}").replace("fifo", "test-heartbeats")
-    record = run(wanted, setup)
+    config = limited(f"maximum_lifetime: {days}").replace("fifo", "test-heartbeats")
+    record = run(wanted, config)
     assert ends(record)["j"][0] == "KILLED"
     assert record.ended_ms == 1000 * days
 
 
 def test_the_limits_are_of_the_queue_that_states_them():
-    setup = compiled(limited("maximum_applications: 1"))
-    assert setup["queues"][1]["maximum_applications"] == 1
-    assert "maximum_applications" not in setup["queues"][2]
+    config = compiled(limited("maximum_applications: 1"))
+    assert config["queues"][1]["maximum_applications"] == 1
+    assert "maximum_applications" not in config["queues"][2]

@@ -56,10 +56,10 @@ def test_jain_calls_fair_what_guarantees_and_maxima_ask_for(queues):
         app("a", stage([30_000] * 18), queue="root.a"),
         app("b", stage([30_000] * 6), queue="root.b"),
     )
-    setup = (
+    config = (
         "version: 1\npolicy: capacity\noptions: {user_limit_factor: 4}\nqueues: " + queues + "\n"
     )
-    assert facts(run(wanted, setup))["jain_windows"] == [1.0, 1.0, 1.0]
+    assert facts(run(wanted, config))["jain_windows"] == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("seed", [3, 11])

@@ -129,9 +129,9 @@ def test_queues_that_are_not_there_are_refused_before_anything_runs():
 
 
 def test_who_counts_heartbeats_needs_some():
-    setup = compiled() | {"needs": ["heartbeats"]}
+    config = compiled() | {"needs": ["heartbeats"]}
     with pytest.raises(MismatchError, match="heartbeat_ms is 0") as error:
-        simulate(scenario(app("j", stage([1]))), setup, policy="x")
+        simulate(scenario(app("j", stage([1]))), config, policy="x")
     assert "heartbeat_ms: 1000" in error.value.hint
 
 

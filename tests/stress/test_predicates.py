@@ -4,7 +4,7 @@ import pytest
 
 import broken
 from loomcard.stress.run import SCENARIOS, judge
-from loomcard.testing.policy_setups import candidate
+from loomcard.testing.policy_configs import candidate
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_a_scenario_is_the_same_each_time_and_says_what_it_is(name):
 def test_every_kind_of_policy_has_its_place_in_every_scenario(name, policy):
     """Sharing, walking the tree, leaf only: each governs every leaf, or the tree above it."""
     scenario = SCENARIOS[name]()
-    queues = scenario.setup(Candidate(policy))["queues"]
+    queues = scenario.config(Candidate(policy))["queues"]
     used = {app.queue for app in scenario.workload.applications}
     assert used <= {queue["path"] for queue in queues if queue["leaf"]}
     for path in used:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.simulator import simulate
 from loomcard.suite.foretold import beside, foretell
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
-SETUP = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "fifo")
+SETUP = compile_config("version: 1\nkind: policy\npolicy: fifo\n", "fifo")
 
 YARN = "application_1700000000000_{:04}"
 """What the simulator's journal calls its applications, by their number."""

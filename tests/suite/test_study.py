@@ -341,8 +341,8 @@ def test_drivers_leave_room_for_executors(tmp_path: Path) -> None:
     file = tmp_path / "mine.yml"
     file.write_text("version: 1\nkind: policy\npolicy: drf\nam_share: 80%\n")
     found = prepare(Asked(("sort",), "local", ("hdrf", str(file), "stock:capacity"))).cells
-    setups = [cell.setup or cell.queues or {} for cell in found]
-    shares = [setup["queues"][1]["am_share_ppm"] for setup in setups]
+    configs = [cell.config or cell.queues or {} for cell in found]
+    shares = [config["queues"][1]["am_share_ppm"] for config in configs]
     assert shares == [500_000, 800_000, 500_000]
 
 

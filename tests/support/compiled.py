@@ -18,7 +18,7 @@ def queue(path: str, policy: str | None, **keys: Any) -> dict[str, Any]:
     return spec | keys
 
 
-def setup(*queues: dict[str, Any]) -> dict[str, Any]:
+def config(*queues: dict[str, Any]) -> dict[str, Any]:
     """A compiled configuration of these queues, parents first; paths give parent and leaf."""
     paths = [q["path"] for q in queues]
     for q in queues:
@@ -32,4 +32,4 @@ def setup(*queues: dict[str, Any]) -> dict[str, Any]:
 
 def flat(policy: str = "fifo", **options: Any) -> dict[str, Any]:
     """One leaf queue, root.default, under a policy."""
-    return setup(queue("root", "fifo"), queue("root.default", policy, options=options))
+    return config(queue("root", "fifo"), queue("root.default", policy, options=options))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.results.record import ContainerRow, RunRecord
 from loomcard.simulator import simulate
 from loomcard.workload.scenario import (
@@ -46,7 +46,7 @@ def scenario(*applications: ScenarioApplication, nodes: int = 1, slots: int = 4,
 def compiled(policy: str = "drf", **keys: Any) -> dict[str, Any]:
     """A compiled configuration of one policy, or of a YAML text."""
     text = policy if "\n" in policy else f"version: 1\npolicy: {policy}\n"
-    return compile_setup(text, "test.yml", **keys)
+    return compile_config(text, "test.yml", **keys)
 
 
 def run(wanted: Scenario, policy: str = "drf") -> RunRecord:

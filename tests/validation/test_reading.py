@@ -2,7 +2,7 @@
 
 import pytest
 
-from loomcard.validation.reading import SETUP, Limits, read
+from loomcard.validation.reading import CONFIG, Limits, read
 
 
 def first(text: str) -> tuple[int, str]:
@@ -93,4 +93,4 @@ def test_an_alias_is_a_value_like_any_other() -> None:
 
 def test_size_is_bounded() -> None:
     """More than a million characters are not even parsed."""
-    assert "at most" in first("#" * (SETUP.characters + 1))[1]
+    assert "at most" in first("#" * (CONFIG.characters + 1))[1]

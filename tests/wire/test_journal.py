@@ -13,7 +13,7 @@ import pytest
 
 import loomcard
 import scripted  # noqa: F401 - registers test policies
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.engine.session import replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -26,7 +26,7 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
     middle.
     """
     engine = Cluster(
-        setup(
+        config(
             queue("root", "drf"), queue("root.a", "test-counter"), queue("root.b", "test-delay"),
         ),
         journal=folder, segment_rounds=segment_rounds,
@@ -44,7 +44,7 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
         if step % 4 == 0:
             engine.ask(1 + step % 3, 4 + step % 5)
         if step == 9:
-            engine.send(r.Setup(0, 2, engine.compiled))
+            engine.send(r.ConfigRecord(0, 2, engine.compiled))
         if step in (6, 14):
             engine.send(r.TimerFired(engine.now, 2))
         engine.round(400, late=step == 11)
@@ -59,7 +59,7 @@ def test_any_text_of_an_application_may_stand_in_a_journal(tmp_path, text):
     """JSON leaves the ends of lines that only Unicode knows as they are: a user who gives a job
     such a name, or hint, makes no journal unreadable.
     """
-    engine = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo")), journal=tmp_path)
+    engine = Cluster(config(queue("root", "drf"), queue("root.a", "fifo")), journal=tmp_path)
     engine.add_node(1, 4096, 4)
     hints = {"LOOMCARD_DAG": f"a{text}b", f"loomcard.{text}": text}
     engine.add_app(1, user=text, name=text, tags=[text], hints=hints)

@@ -10,7 +10,7 @@ import pytest
 import loomcard
 from compiled import flat
 from loomcard.api.registry import build
-from loomcard.config import FindingsError, compile_setup
+from loomcard.config import FindingsError, compile_config
 from loomcard.engine.session import replay
 from loomcard.testing import Cluster
 from loomcard.wire import messages as r
@@ -24,6 +24,9 @@ WORDS = {
     '"RESERVATION ': '"HOLDS ',
     "reservation_share_ppm": "hold_share_ppm",
     "reservation_nodes": "hold_nodes",
+    '["config",': '["setup",',
+    '"config":': '"setup":',
+    '"reported":': '"told":',
     "reserve_after_ms": "hold_after_ms",
     f'"hello":["hello",{r.SCHEMA},': '"hello":["hello",3,',
 }
@@ -60,18 +63,18 @@ def test_former_keys_of_yaml_are_taken_with_a_warning() -> None:
     """Each names today's key; where both are given the former one is unknown."""
     said: list[str] = []
     text = "version: 1\npolicy: fifo\nhold_share: 20%\nhold_nodes: 2\noptions: {hold_after_ms: 5}\n"
-    found = compile_setup(text, "t", warn=lambda finding: said.append(f"{finding}"))
+    found = compile_config(text, "t", warn=lambda finding: said.append(f"{finding}"))
     today = text.replace("hold_share", "reservation_share").replace(
         "hold_nodes", "reservation_nodes"
     )
-    assert found == compile_setup(today.replace("hold_after_ms", "reserve_after_ms"), "t")
+    assert found == compile_config(today.replace("hold_after_ms", "reserve_after_ms"), "t")
     assert [one.split(": ")[2].split(";")[0] for one in said] == [
         "hold_share is now reservation_share",
         "hold_nodes is now reservation_nodes",
         "hold_after_ms is now reserve_after_ms",
     ]
     with pytest.raises(FindingsError, match="unknown key 'hold_nodes'"):
-        compile_setup(today + "hold_nodes: 3\n", "t")
+        compile_config(today + "hold_nodes: 3\n", "t")
 
 
 def test_an_applied_configuration_of_the_version_before_is_built() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.simulator import simulate
 from loomcard.validation import FindingsError
 from loomcard.wire import messages as r
@@ -178,8 +178,8 @@ def test_a_journal_becomes_the_workload_that_ran(tmp_path: Path) -> None:
     """What was simulated comes out of its journal again: who, when, what, how long and where."""
     (tmp_path / "w.yml").write_text(WORKLOAD)
     ran = load(tmp_path / "w.yml", seed=3)
-    setup = compile_setup("version: 1\npolicy: fifo\n", "fifo.yml")
-    simulate(ran, setup, policy="fifo", journal=tmp_path / "journal")
+    config = compile_config("version: 1\npolicy: fifo\n", "fifo.yml")
+    simulate(ran, config, policy="fifo", journal=tmp_path / "journal")
     (tmp_path / "again.yml").write_text("version: 1\ntrace: {format: journal, file: journal}\n")
     again = load(tmp_path / "again.yml", seed=1)
     assert again.resource_types == ran.resource_types
@@ -215,8 +215,8 @@ def test_a_journal_keeps_labels(tmp_path: Path) -> None:
         "      - {id: s, tasks: 9, memory_mb: 1024, duration_ms: 700, label: gpu}\n"
     )
     ran = build(text, "w", tmp_path, seed=1)
-    setup = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "fifo.yml")
-    simulate(ran, setup, policy="fifo", journal=tmp_path / "journal")
+    config = compile_config("version: 1\nkind: policy\npolicy: fifo\n", "fifo.yml")
+    simulate(ran, config, policy="fifo", journal=tmp_path / "journal")
     past = f"version: 1\ntrace: {{format: journal, file: '{tmp_path / 'journal'}'}}\n"
     again = build(past, "again", tmp_path, seed=1)
     assert [(n.name, n.label, n.shared) for n in again.nodes] == [
@@ -230,10 +230,10 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
     """Refusals take no number; what was preempted, never ran or still runs is no task; a restart's
     numbers are its own.
     """
-    setup = {"queues": [{"path": "root"}, {"path": "root.default"}]}
+    config = {"queues": [{"path": "root"}, {"path": "root.default"}]}
     opening = [
         r.Snapshot(0, "first"),
-        r.Setup(0, 1, setup),
+        r.ConfigRecord(0, 1, config),
         r.NodeAdded(0, 3, "h1:45454", "/r", (4096, 4)),
         r.ApplicationAdded(100, 7, "application_1_0001", 1, "ann", "n", "TEZ", ["t"], 0, 100, {}),
         r.AttemptAdded(100, 5, 7, 1, unmanaged=True),
@@ -286,8 +286,8 @@ def test_a_journal_keeps_tasks_that_are_shorter_than_a_heartbeat(tmp_path: Path)
         "      - {id: s, tasks: 40, memory_mb: 1024, vcores: 1, duration_ms: 700}\n"
     ).replace("cluster: {", "cluster: {heartbeat_ms: 1000, am_heartbeat_ms: 1000, ")
     scenario = build(text, "w", tmp_path, seed=1)
-    setup = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "fifo.yml")
-    simulate(scenario, setup, policy="fifo", journal=tmp_path / "journal")
+    config = compile_config("version: 1\nkind: policy\npolicy: fifo\n", "fifo.yml")
+    simulate(scenario, config, policy="fifo", journal=tmp_path / "journal")
     past = f"version: 1\ntrace: {{format: journal, file: '{tmp_path / 'journal'}'}}\n"
     (again,) = build(past, "w", Path("/"), seed=1).applications
     (stage,) = again.stages

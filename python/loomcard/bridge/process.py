@@ -21,7 +21,7 @@ import structlog
 from loomcard.api import registry
 from loomcard.bridge import gateway, handshake, limits
 from loomcard.bridge.journal_writer import JournalWriter
-from loomcard.config import FindingsError, compile_setup
+from loomcard.config import FindingsError, compile_config
 from loomcard.engine.session import Session
 from loomcard.validation import error_text
 from loomcard.wire import messages
@@ -54,15 +54,15 @@ FLUSH_S = 2.0
 """How long the end of the process waits for the journal's last rounds."""
 
 MakeSession = Callable[[messages.Hello, Path | None], Deciding]
-CompileSetup = Callable[[str, str, Sequence[str]], messages.Compiled | messages.Findings]
+CompileConfig = Callable[[str, str, Sequence[str]], messages.Compiled | messages.Findings]
 
 
 class PolicyService:
     """Answers requests one at a time, hello first. What cannot be answered gets ``error``."""
 
-    def __init__(self, make_session: MakeSession, compile_setup: CompileSetup) -> None:
+    def __init__(self, make_session: MakeSession, compile_config: CompileConfig) -> None:
         self._make_session = make_session
-        self._compile_setup = compile_setup
+        self._compile_config = compile_config
         self._session: Deciding | None = None
         self._settings = handshake.Settings.of({})
         self._last_failure = ""
@@ -104,7 +104,7 @@ class PolicyService:
         if isinstance(request, messages.Compile):
             self._opened()
             path = self._settings.policy_path
-            return messages.write(self._compile_setup(request.yaml_text, request.name, path))
+            return messages.write(self._compile_config(request.yaml_text, request.name, path))
         return self._decided(text)
 
     def _decided(self, text: str) -> str:
@@ -161,7 +161,7 @@ def compile_request(
     """Compiles YAML with policies that are installed or lie under ``policy_path``."""
     try:
         folders = [Path(folder) for folder in policy_path]
-        return messages.Compiled(compile_setup(yaml_text, name, policy_path=folders))
+        return messages.Compiled(compile_config(yaml_text, name, policy_path=folders))
     except FindingsError as error:
         found = error.findings
         return messages.Findings([(f.line, f.column, f.path, f.message, f.hint) for f in found])

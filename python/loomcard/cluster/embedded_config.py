@@ -42,7 +42,7 @@ class LocalSettings:
     requests are rounded up to multiples of.
 
     `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
-    YAML configuration that Loomcard starts with (None: fifo); `stock_setup` a compiled one whose
+    YAML configuration that Loomcard starts with (None: fifo); `stock_config` a compiled one whose
     queues stock:capacity and stock:fair are given (None: one queue, root.default). `core`, `yarn`
     and `mapred` are further properties, `environment` further variables of the cluster's processes,
     the policy process among them.
@@ -60,7 +60,7 @@ class LocalSettings:
     minimum_vcores: int = 1
     scheduler: str = "loomcard"
     policy: str | Path | None = None
-    stock_setup: Mapping[str, Any] | None = None
+    stock_config: Mapping[str, Any] | None = None
     policy_path: tuple[Path, ...] = ()
     core: dict[str, str] = field(default_factory=dict)
     yarn: dict[str, str] = field(default_factory=dict)
@@ -132,16 +132,16 @@ def render_conf(settings: LocalSettings) -> list[Path]:
 
 
 def _stock(settings: LocalSettings) -> dict[str, Any]:
-    setup = settings.stock_setup
-    if setup is None:
+    config = settings.stock_config
+    if config is None:
         return {}
     types = ["memory_mb", "vcores", *settings.resource_types]
     machines = settings.cluster_machines
     capacity = [sum(machine.capacity.get(name, 0) for machine in machines) for name in types]
     whole = settings.scheduler_class == CAPACITY_SCHEDULER
     return {
-        "stock_queues": stock_queues(setup, types, capacity, whole=whole),
-        "stock_options": capacity_options(setup),
+        "stock_queues": stock_queues(config, types, capacity, whole=whole),
+        "stock_options": capacity_options(config),
     }
 
 

@@ -298,7 +298,7 @@ def compiled_policy(policy: str | Path, policy_path: Sequence[str] = ()) -> dict
     Raises RenderError and FindingsError as `render` does.
     """
     # When something is compiled: a command's help needs none of the engine.
-    from loomcard.config import FindingsError, canonical_json, compile_setup
+    from loomcard.config import FindingsError, canonical_json, compile_config
     from loomcard.config.source import SourceError, resolve
 
     try:
@@ -307,7 +307,7 @@ def compiled_policy(policy: str | Path, policy_path: Sequence[str] = ()) -> dict
         raise RenderError(f"{policy}: {error}", error.hint) from error
     folders = [Path(p) for p in policy_path]
     try:
-        setup = compile_setup(source.text, source.name, policy_path=folders, isolated=True)
+        config = compile_config(source.text, source.name, policy_path=folders, isolated=True)
     except FindingsError as error:
         raise error.named(str(policy)) from error
-    return {"setup.json": canonical_json(setup), "policy.yml": source.text}
+    return {"setup.json": canonical_json(config), "policy.yml": source.text}

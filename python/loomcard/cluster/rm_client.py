@@ -229,7 +229,7 @@ class ResourceManagerClient:
             if error.status != 404:
                 raise
             about = self.scheduler()["schedulerInfo"]
-            if "setup" in about:
+            if "config" in about:
                 raise
             raise RestError(
                 f"the ResourceManager at {self.url} runs another scheduler:"

@@ -51,7 +51,7 @@ class StockQueue:
 
 
 def stock_queues(
-    setup: Mapping[str, Any],
+    config: Mapping[str, Any],
     resource_types: Sequence[str],
     capacity: Sequence[int],
     *,
@@ -63,33 +63,33 @@ def stock_queues(
     it. Raises RenderError where a level cannot be said in YARN's words.
     """
     amounts = list(zip(resource_types, capacity, strict=True))
-    return _Tree(setup, amounts, whole).queue(0, _MILLION, 1.0)
+    return _Tree(config, amounts, whole).queue(0, _MILLION, 1.0)
 
 
-def setup_of_queues(paths: Sequence[str]) -> dict[str, Any]:
+def config_of_queues(paths: Sequence[str]) -> dict[str, Any]:
     """A compiled configuration that has just these leaf queues, all alike."""
-    from loomcard.config import compile_setup
+    from loomcard.config import compile_config
 
     root: dict[str, Any] = {"version": 1, "kind": "policy", "policy": "fair"}
     for path in sorted(set(paths)):
         at = root
         for name in path.split(".")[1:]:
             at = at.setdefault("queues", {}).setdefault(name, {})
-    return compile_setup(yaml.safe_dump(root), "queues")
+    return compile_config(yaml.safe_dump(root), "queues")
 
 
-def capacity_options(setup: Mapping[str, Any]) -> dict[str, Any]:
+def capacity_options(config: Mapping[str, Any]) -> dict[str, Any]:
     """What our `capacity` at the root says beside the queues; YARN's defaults elsewhere."""
-    root = setup["queues"][0]
+    root = config["queues"][0]
     return dict(root["options"]) if root["policy"] == "capacity" else {}
 
 
 class _Tree:
     def __init__(
-        self, setup: Mapping[str, Any], capacity: list[tuple[str, int]], whole: bool
+        self, config: Mapping[str, Any], capacity: list[tuple[str, int]], whole: bool
     ) -> None:
         self.whole = whole
-        self.queues = setup["queues"]
+        self.queues = config["queues"]
         self.capacity = capacity
         root = self.queues[0]
         fair = root["policy"] == "fair"

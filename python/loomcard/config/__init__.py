@@ -8,16 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from loomcard.config.compiled import canonical_json, compile_setup
+    from loomcard.config.compiled import canonical_json, compile_config
     from loomcard.validation.findings import Finding, FindingsError
 
-__all__ = ["Finding", "FindingsError", "canonical_json", "compile_setup"]
+__all__ = ["Finding", "FindingsError", "canonical_json", "compile_config"]
 
 _PLACES: Final = {
     "Finding": "loomcard.validation.findings",
     "FindingsError": "loomcard.validation.findings",
     "canonical_json": "loomcard.config.compiled",
-    "compile_setup": "loomcard.config.compiled",
+    "compile_config": "loomcard.config.compiled",
 }
 
 if not TYPE_CHECKING:  # a type checker would believe that every name is here

@@ -24,7 +24,7 @@ from loomcard.validation.reading import Document, read
 _log = logging.getLogger("loomcard")
 
 
-def compile_setup(
+def compile_config(
     yaml_text: str,
     name: str,
     *,
@@ -67,26 +67,26 @@ def compile_setup(
         else:
             warn(finding)
     rows = zip(tree, access, limits, governed, rights, strict=True)
-    setup: dict[str, Any] = {
+    config: dict[str, Any] = {
         "needs": needs,
         "queues": [_queue(*row) for row in rows],
         "schema": 1,
         "source": name,
     }
-    named = {queue["policy"]: _as_loaded(queue["policy"], folder) for queue in setup["queues"]}
+    named = {queue["policy"]: _as_loaded(queue["policy"], folder) for queue in config["queues"]}
     files = {name: file_hash(at) for name, at in named.items() if at is not None and ".py:" in at}
     if files:
-        setup["files"] = files
-    digest = hashlib.sha256(canonical_json(setup).encode()).hexdigest()
-    for queue in setup["queues"]:
+        config["files"] = files
+    digest = hashlib.sha256(canonical_json(config).encode()).hexdigest()
+    for queue in config["queues"]:
         queue["policy"] = named[queue["policy"]]
     if files:
-        setup["files"] = {named[name]: text for name, text in files.items()}
-    setup = {"hash": digest, **setup}
+        config["files"] = {named[name]: text for name, text in files.items()}
+    config = {"hash": digest, **config}
     if isolated and any(name not in built_in() for name in named if name is not None):
         names = [one.policy for one in governed]  # as they are written
-        _refuse_ended(document, tree, names, first_round(setup, policy_path))
-    return setup
+        _refuse_ended(document, tree, names, first_round(config, policy_path))
+    return config
 
 
 def _refuse_ended(
@@ -111,9 +111,9 @@ def _as_loaded(name: str | None, beside: Path | None) -> str | None:
     return name if name is None or beside is None else found_beside(name, beside)
 
 
-def canonical_json(setup: dict[str, Any]) -> str:
+def canonical_json(config: dict[str, Any]) -> str:
     """Return the one text of a compiled configuration: keys sorted, no spaces, ASCII."""
-    return json.dumps(setup, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _queue(

@@ -24,15 +24,15 @@ class ClusterFacts:
     living: Mapping[str, int] = field(default_factory=dict)
 
 
-def misfits(text: str, setup: Mapping[str, Any], cluster: ClusterFacts) -> list[Finding]:
+def misfits(text: str, config: Mapping[str, Any], cluster: ClusterFacts) -> list[Finding]:
     """What of the configuration, compiled from ``text``, does not fit the cluster, by line."""
     document = read(text)
-    _vanishing(document, setup, cluster.living)
+    _vanishing(document, config, cluster.living)
     if not cluster.capacity:
         _report(document, (), rules.NO_NODE, "the cluster has no node yet", "check again later")
         return sorted(document.findings)
     sizes: list[tuple[Amounts, Amounts]] = []
-    for queue in setup["queues"]:
+    for queue in config["queues"]:
         above = cluster.capacity if queue["parent"] is None else sizes[queue["parent"]][0]
         most_above = cluster.capacity if queue["parent"] is None else sizes[queue["parent"]][1]
         _unknown(document, queue, cluster.capacity)
@@ -112,8 +112,8 @@ def _leaf(
             )
 
 
-def _vanishing(document: Document, setup: Mapping[str, Any], living: Mapping[str, int]) -> None:
-    leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
+def _vanishing(document: Document, config: Mapping[str, Any], living: Mapping[str, int]) -> None:
+    leaves = [queue["path"] for queue in config["queues"] if queue["leaf"]]
     for path in sorted(set(living) - set(leaves)):
         count = living[path]
         what = "1 application lives" if count == 1 else f"{count} applications live"

@@ -128,14 +128,14 @@ class FirstRoundFailure(NamedTuple):
 
 
 def first_round(
-    setup: Mapping[str, Any], search: Sequence[Path] | None
+    config: Mapping[str, Any], search: Sequence[Path] | None
 ) -> FirstRoundFailure | None:
     """What ends the process in the first round of a compiled configuration, or does not finish it;
     None where nothing does. The cluster is empty, as that of ``PUT ?dry_run``. What a policy raises
     there is not judged.
     """
     try:
-        run_isolated(lambda notify: _decide(setup, search, notify), FIRST_ROUND_S)
+        run_isolated(lambda notify: _decide(config, search, notify), FIRST_ROUND_S)
     except ChildEndedError as failed:
         if failed.last_number is None:  # before any of them decided: none is to blame
             return None
@@ -150,11 +150,11 @@ def first_round(
     return None
 
 
-def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, notify: Notify) -> None:
-    types = resource_types(setup)
+def _decide(config: Mapping[str, Any], search: Sequence[Path] | None, notify: Notify) -> None:
+    types = resource_types(config)
     records: list[r.AnyRecord] = [
         r.Snapshot(0, "check"),
-        r.Setup(0, 1, dict(setup)),
+        r.ConfigRecord(0, 1, dict(config)),
         r.SavedState(0, {}),
     ]
     mirror = Mirror(types, ["reservations"])
@@ -165,14 +165,14 @@ def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, notify: Not
     tree.run()
 
 
-def resource_types(setup: Mapping[str, Any]) -> list[str]:
+def resource_types(config: Mapping[str, Any]) -> list[str]:
     """Memory, vcores, and what else the configuration names."""
     types = ["memory_mb", "vcores"]
-    return types + sorted(set(_resources(setup)) - set(types))
+    return types + sorted(set(_resources(config)) - set(types))
 
 
-def _resources(setup: Mapping[str, Any]) -> Iterator[str]:
-    for queue in setup["queues"]:
+def _resources(config: Mapping[str, Any]) -> Iterator[str]:
+    for queue in config["queues"]:
         for key in ("guaranteed", "maximum"):
             yield from queue[key].get("amounts", ())
         yield from queue.get("maximum_allocation", ())

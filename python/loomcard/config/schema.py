@@ -299,7 +299,7 @@ class Queue(BaseModel):
     )
 
 
-class PolicySetup(Queue):
+class PolicyConfig(Queue):
     """A policy configuration. The file itself is the queue ``root``."""
 
     version: Literal[1] = Field(description="The version of this format.", examples=[1])
@@ -313,4 +313,4 @@ def schema(kind: str = "policy") -> dict[str, Any]:
     """
     if kind != "policy":
         raise ValueError(f"there is no schema for kind {kind!r}: only 'policy'")
-    return published(PolicySetup.model_json_schema(), ["version", "policy"])
+    return published(PolicyConfig.model_json_schema(), ["version", "policy"])

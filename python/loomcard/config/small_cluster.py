@@ -34,23 +34,23 @@ NODES: Final = 2
 
 
 def left_waiting(
-    text: str, setup: Mapping[str, Any], search: Sequence[Path] | None
+    text: str, config: Mapping[str, Any], search: Sequence[Path] | None
 ) -> list[Finding]:
     """A warning for each leaf queue that gets nothing on a small cluster although it could, of a
     configuration compiled from ``text``. Only policies that are not Loomcard's own are tried.
     """
-    policies = {queue["policy"] for queue in setup["queues"]} - {None}
+    policies = {queue["policy"] for queue in config["queues"]} - {None}
     if policies <= built_in().keys():
         return []
     try:
-        waiting = run_isolated(lambda notify: [*map(notify, _play(setup, search))], FIRST_ROUND_S)
+        waiting = run_isolated(lambda notify: [*map(notify, _play(config, search))], FIRST_ROUND_S)
     except ChildEndedError as ended:
-        return _warnings(text, setup, {0: _ended(ended)})
+        return _warnings(text, config, {0: _ended(ended)})
     said = (
         f"its policy allocates nothing: {COUNT} containers of {SIZE} MB are asked for on {NODES}"
         f" empty nodes of {AMOUNT} MB, wait for {SECONDS} s, and no rule is stated for it"
     )
-    return _warnings(text, setup, dict.fromkeys(waiting, said))
+    return _warnings(text, config, dict.fromkeys(waiting, said))
 
 
 def _ended(ended: ChildEndedError) -> str:
@@ -58,10 +58,10 @@ def _ended(ended: ChildEndedError) -> str:
     return f"the process of its policies {how} on a small cluster of {NODES} nodes"
 
 
-def _warnings(text: str, setup: Mapping[str, Any], said: Mapping[int, str]) -> list[Finding]:
+def _warnings(text: str, config: Mapping[str, Any], said: Mapping[int, str]) -> list[Finding]:
     document = read(text)
     for number, what in said.items():
-        queue = setup["queues"][number]
+        queue = config["queues"][number]
         document.report(
             place_of(queue["path"]),
             f"{queue['path']}: {what}",
@@ -72,16 +72,16 @@ def _warnings(text: str, setup: Mapping[str, Any], said: Mapping[int, str]) -> l
     return sorted(document.findings)
 
 
-def _play(setup: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]:
+def _play(config: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]:
     """The leaf queues that could be served at the end, and got nothing."""
-    types = resource_types(setup)
+    types = resource_types(config)
     mirror = Mirror(types, ["reservations"])
-    leaves = [n for n, queue in enumerate(setup["queues"]) if queue["leaf"]]
-    mirror.absorb([r.Snapshot(0, "check"), r.Setup(0, 1, dict(setup)), r.SavedState(0, {})])
+    leaves = [n for n, queue in enumerate(config["queues"]) if queue["leaf"]]
+    mirror.absorb([r.Snapshot(0, "check"), r.ConfigRecord(0, 1, dict(config)), r.SavedState(0, {})])
     tree = PolicyTree(mirror, search)
-    records = _cluster(setup, leaves, types)
+    records = _cluster(config, leaves, types)
     nodes = [each.node for each in records if isinstance(each, r.NodeAdded)]
-    beating = nodes if "heartbeats" in setup["needs"] else []
+    beating = nodes if "heartbeats" in config["needs"] else []
     served: set[Queue] = set()
     for second in range(SECONDS + 1):
         mirror.changes, mirror.timers_due, mirror.rebuilt = [], {}, False
@@ -115,10 +115,10 @@ def _could_be_served(state: ClusterState, ask: Ask) -> bool:
 
 
 def _cluster(
-    setup: Mapping[str, Any], leaves: Sequence[int], types: Sequence[str]
+    config: Mapping[str, Any], leaves: Sequence[int], types: Sequence[str]
 ) -> list[r.AnyRecord]:
     """Nodes of each label that a leaf asks for by default, and an application in each leaf."""
-    labels = {n: str(setup["queues"][n].get("default_label") or "") for n in leaves}
+    labels = {n: str(config["queues"][n].get("default_label") or "") for n in leaves}
     size = (SIZE, *[1] * (len(types) - 1))
     records: list[r.AnyRecord] = []
     for label in sorted({*labels.values(), ""}):

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from loomcard.config import rules
-from loomcard.config.schema import AMOUNTS_TAG, PERCENT_TAG, PolicySetup, Queue
+from loomcard.config.schema import AMOUNTS_TAG, PERCENT_TAG, PolicyConfig, Queue
 from loomcard.validation.findings import nearest
 from loomcard.validation.reading import Document, Path
 from loomcard.validation.structure import (
@@ -22,7 +22,7 @@ from loomcard.wire.older import QUEUE_KEYS
 _NOT_IN_FILE: Final = {PERCENT_TAG, AMOUNTS_TAG, "[key]"}
 
 
-def check_structure(document: Document) -> PolicySetup | None:
+def check_structure(document: Document) -> PolicyConfig | None:
     """Return the configuration without its wrong parts, which are reported; None if none is left.
 
     Leaving a wrong part out lets the later checks go on with the rest of the file, so that one
@@ -35,7 +35,7 @@ def check_structure(document: Document) -> PolicySetup | None:
     _rename(document, ())
     while True:
         try:
-            return PolicySetup.model_validate(document.data)
+            return PolicyConfig.model_validate(document.data)
         except ValidationError as error:
             places = [_report(document, detail) for detail in error.errors(include_url=False)]
             for place in sorted(set(places), key=_deepest_last_first):
@@ -69,7 +69,7 @@ def _report(document: Document, detail: ErrorDetails) -> Path:
     path: Path = tuple(part for part in detail["loc"] if part not in _NOT_IN_FILE)
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden":
-        known = (PolicySetup if len(path) == 1 else Queue).model_fields
+        known = (PolicyConfig if len(path) == 1 else Queue).model_fields
         document.report(
             path,
             f"unknown key {path[-1]!r}",
@@ -99,7 +99,7 @@ def _hint(path: Path, value: object) -> str:
         if value is None or isinstance(value, str | list | dict):
             return "such as alice"
         return f'quote it: "{str(value).lower()}"'
-    field = PolicySetup.model_fields.get(queue_key)
+    field = PolicyConfig.model_fields.get(queue_key)
     if field is None or not field.examples:
         return "write {} for a queue with defaults" if names[-2:-1] == ["queues"] else ""
     return f"for example {queue_key}: {flow(field.examples[0])}"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from loomcard.config.schema import PolicySetup, Queue
+from loomcard.config.schema import PolicyConfig, Queue
 from loomcard.validation.reading import Path
 
 
@@ -22,13 +22,13 @@ class Branch:
     implied: bool = False
 
 
-def branches(setup: PolicySetup) -> list[Branch]:
+def branches(config: PolicyConfig) -> list[Branch]:
     """Return all queues depth first, siblings by name, so that their order in the file is free."""
-    if not setup.queues:
-        root = Branch("root", (), setup, None, leaf=False)
-        return [root, Branch("root.default", (), setup, 0, leaf=True, implied=True)]
+    if not config.queues:
+        root = Branch("root", (), config, None, leaf=False)
+        return [root, Branch("root.default", (), config, 0, leaf=True, implied=True)]
     found: list[Branch] = []
-    _collect(Branch("root", (), setup, None, leaf=False), found)
+    _collect(Branch("root", (), config, None, leaf=False), found)
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.engine.session import replay
 from loomcard.player.play import play
 from loomcard.results.manifest import manifest
@@ -61,7 +61,7 @@ def _play(
         scenario,
         STOCK if is_stock else _HERE / f"{scheduler}.yml",
         folder=folder,
-        setup=compile_setup(text, "capacity.yml") if is_stock else None,
+        config=compile_config(text, "capacity.yml") if is_stock else None,
         on_progress=_Told(scheduler, progress),
     )
     if not record.finished:

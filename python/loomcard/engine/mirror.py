@@ -40,7 +40,7 @@ class Mirror:
         self.sequence = 0  # of the last record applied
         self.now_ms = 0
         self.version = 0  # of the configuration
-        self.setup: dict[str, Any] | None = None
+        self.config: dict[str, Any] | None = None
         self.saved: dict[str, Any] = {}
         self.in_flight: list[Step] = []
         self.in_flight_round = 0
@@ -61,7 +61,7 @@ class Mirror:
         self.rebuilt = self.config_reloaded = False
         records = batch.records
         if not (records and type(records[0]) is r.Snapshot):
-            if self.setup is None:
+            if self.config is None:
                 raise UntrustworthyError("no snapshot yet")
             if batch.first_seq != self.sequence + 1:
                 raise UntrustworthyError(
@@ -116,15 +116,15 @@ class Mirror:
     def _snapshot(self, _: r.Snapshot) -> None:
         now_ms, self.state = self.state.shape_waits.now_ms, ClusterState(self.types)
         self.state.shape_waits.now_ms, self.state.reservations.allowed = now_ms, self._can_reserve
-        self.setup = None
+        self.config = None
         self.in_flight = []
         self.changes = []
         self.rebuilt = True
 
-    def _setup(self, record: r.Setup) -> None:
-        self.setup = older.compiled(record.setup)
+    def _config(self, record: r.ConfigRecord) -> None:
+        self.config = older.compiled(record.config)
         self.version = record.version
-        self.state.set_up(self.setup)
+        self.state.configure(self.config)
         self.config_reloaded = True
 
     def _saved(self, record: r.SavedState) -> None:
@@ -333,7 +333,7 @@ class Mirror:
 _HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {
     r.Outcomes: Mirror._outcomes,
     r.Snapshot: Mirror._snapshot,
-    r.Setup: Mirror._setup,
+    r.ConfigRecord: Mirror._config,
     r.SavedState: Mirror._saved,
     r.NodeAdded: Mirror._node_added,
     r.NodeRemoved: Mirror._node_removed,

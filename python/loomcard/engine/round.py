@@ -67,8 +67,8 @@ class PolicyTree:
         self.instances: dict[int, Instance] = {}
         self.timers = Timers()
         applied = None
-        if search is not None and mirror.setup is not None:
-            applied = registry.Applied(mirror.setup.get("files", {}), copies)
+        if search is not None and mirror.config is not None:
+            applied = registry.Applied(mirror.config.get("files", {}), copies)
         for queue in mirror.state.queues:
             if queue.policy is not None:
                 make = partial(

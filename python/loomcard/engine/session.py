@@ -127,7 +127,7 @@ class Session:
         try:
             mirror.apply(batch)
         except UntrustworthyError as error:
-            mirror.setup = None  # nothing but a snapshot helps now
+            mirror.config = None  # nothing but a snapshot helps now
             return r.PlanReply(batch.round, resync=str(error))
         if mirror.config_reloaded or self.tree is None:
             self._raise_tree()
@@ -165,7 +165,7 @@ class Session:
         return saved
 
     def _header(self) -> dict[str, Any]:
-        if self.tree is None or self.mirror.setup is None:
+        if self.tree is None or self.mirror.config is None:
             return {"hello": msgspec.to_builtins(self.hello)}
         instances = self.tree.instances.values()
         return {

@@ -23,13 +23,13 @@ def dump(mirror: Mirror) -> dict[str, Any]:
         "sequence": mirror.sequence,
         "now_ms": mirror.now_ms,
         "version": mirror.version,
-        "setup": mirror.setup,
+        "config": mirror.config,
         "saved": mirror.saved,
         "records": msgspec.to_builtins(_records(mirror, before)),
         "containers": [
             [c.number, *_extra(c, before.preempting(c))] for c in state.containers.values()
         ],
-        "told": [
+        "reported": [
             [*ask.key, ask.reported_reason]
             for attempt in state.attempts.values()
             for ask in attempt.ordered
@@ -84,7 +84,7 @@ class _Before:
 
 def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
     """Bring a fresh mirror into a dumped state; it then behaves as the dumped one."""
-    records: list[r.AnyRecord] = [r.Setup(0, dumped["version"], dumped["setup"])]
+    records: list[r.AnyRecord] = [r.ConfigRecord(0, dumped["version"], dumped["config"])]
     records += msgspec.convert(dumped["records"], list[r.AnyRecord])
     state = mirror.state
     state.shape_waits.now_ms = dumped["now_ms"]
@@ -93,7 +93,7 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
         c = state.containers[number]
         c.started_ms, c.preempting_since, c.instance, c.origin = extra[:4]
         c.tag = decode(extra[4])
-    for *key, reason in dumped["told"]:
+    for *key, reason in dumped["reported"]:
         state.attempts[key[0]].asks[AskKey(*key)].reported_reason = reason
     _waiting(mirror, dumped)
     mirror.saved = dumped["saved"]

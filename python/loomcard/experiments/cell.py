@@ -94,7 +94,7 @@ def fill_folder(
     work.mkdir(parents=True)
     journals = work / "journal" / f"{cell.policy}-{cell.seed}" if journal else None
     task = Task(
-        scenario, cell.policy, cell.source, cell.text, cell.setup, work, journals,
+        scenario, cell.policy, cell.source, cell.text, cell.config, work, journals,
         cell.engine, notify, cell.queues, cell.home,
     )  # fmt: skip
     record = engine(task)
@@ -112,11 +112,11 @@ def outcome_of(cell: Cell, record: RunRecord) -> Outcome:
 
 def cell_manifest(cell: Cell, scenario_text: bytes) -> dict[str, Any]:
     """The manifest of the cell's folder; its ``inputs`` say whether it has to run again."""
-    governs = cell.setup or cell.queues
-    setup = cell.source + ("" if governs is None else canonical_json(governs))
+    governs = cell.config or cell.queues
+    config = cell.source + ("" if governs is None else canonical_json(governs))
     inputs = {
-        "code": code() + foreign_code(cell.setup),
-        f"policy {cell.policy}": setup.encode(),
+        "code": code() + foreign_code(cell.config),
+        f"policy {cell.policy}": config.encode(),
         f"workload {cell.workload}": scenario_text,
     }
     return manifest(inputs, seeds=[cell.seed], engine=cell.engine)

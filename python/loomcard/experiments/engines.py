@@ -19,7 +19,7 @@ DOCKER = "docker"
 @dataclass(frozen=True)
 class Task:
     """What an engine gets. ``source``: the policy as the experiment names it; ``text``: its
-    configuration's YAML, ``setup`` the same compiled (None: stock YARN's). ``folder``: empty, the
+    configuration's YAML, ``config`` the same compiled (None: stock YARN's). ``folder``: empty, the
     engine's own. ``notify``: called now and then with the time in ms that has been reached; it may
     raise KeyboardInterrupt. ``queues``: the configuration whose queues a stock scheduler gets.
     ``home``: where the configuration's file lies.
@@ -29,7 +29,7 @@ class Task:
     policy: str
     source: str
     text: str | None
-    setup: dict[str, Any] | None
+    config: dict[str, Any] | None
     folder: Path
     journal: Path | None
     engine: str
@@ -46,10 +46,10 @@ def simulated(task: Task) -> RunRecord:
     """In the simulator."""
     from loomcard.simulator import simulate
 
-    assert task.setup is not None
+    assert task.config is not None
     return simulate(
         task.scenario,
-        task.setup,
+        task.config,
         policy=task.policy,
         journal=task.journal,
         on_progress=lambda progress: task.notify(progress.now_ms),
@@ -69,17 +69,17 @@ def played(task: Task) -> RunRecord:
         policy,
         on="docker" if task.engine == DOCKER else "local",
         folder=task.folder,
-        setup=task.queues,
-        policy_path=policies_folders(task.setup, task.home),
+        config=task.queues,
+        policy_path=policies_folders(task.config, task.home),
         on_progress=lambda progress: task.notify(progress.now_ms),
     )
     record.policy = task.policy
     return record
 
 
-def policies_folders(setup: dict[str, Any] | None, home: Path) -> list[Path]:
+def policies_folders(config: dict[str, Any] | None, home: Path) -> list[Path]:
     """Where the configuration's policies in files lie: the offline reading of their paths."""
-    named = sorted({queue["policy"] or "" for queue in (setup or {"queues": []})["queues"]})
+    named = sorted({queue["policy"] or "" for queue in (config or {"queues": []})["queues"]})
     files = [Path(name.rpartition(":")[0]) for name in named if ".py:" in name]
     folders = [home.resolve(), *(file.resolve().parent for file in files), Path.cwd()]
     return list(dict.fromkeys(folders))

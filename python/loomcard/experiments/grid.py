@@ -33,7 +33,7 @@ class Grid:
 @dataclass(frozen=True)
 class Cell:
     """One run. ``vary`` and what this policy is ``given`` go to the workload, ``options`` to the
-    policy; ``setup`` is the compiled
+    policy; ``config`` is the compiled
     configuration and ``text`` its YAML (both None for stock YARN's schedulers). ``queues``: the
     compiled configuration whose queues a stock scheduler gets.
     """
@@ -42,7 +42,7 @@ class Cell:
     policy: str
     source: str
     text: str | None
-    setup: dict[str, Any] | None
+    config: dict[str, Any] | None
     options: dict[str, Scalar]
     workload: str
     file: Path
@@ -84,12 +84,12 @@ def cells(grid: Grid) -> list[Cell]:
         values = grid.given.get(choice.source, {})
         given = {name.removeprefix(WORKLOAD): value for name, value in values.items()}
         for options in _combinations(grid.vary, POLICY, choice):
-            setup, text = choice.compiled(options), choice.varied(options)
+            config, text = choice.compiled(options), choice.varied(options)
             for workload, file in grid.workloads.items():
                 for vary in _combinations(grid.vary, WORKLOAD):
                     for seed in grid.seeds:
                         cell = Cell(
-                            len(found), choice.name, choice.source, text, setup, options,
+                            len(found), choice.name, choice.source, text, config, options,
                             workload, file, vary, seed, grid.engine,
                             _queues_for(choice, grid.policies), given, choice.folder,
                         )  # fmt: skip
@@ -105,7 +105,7 @@ def _queues_for(choice: Choice, among: Sequence[Choice]) -> dict[str, Any] | Non
         return None
     ours = [other.compiled({}) or {} for other in among if other.text is not None]
     name = choice.source.removeprefix("stock:")
-    alike = [setup for setup in ours if setup["queues"][0]["policy"] == name]
+    alike = [config for config in ours if config["queues"][0]["policy"] == name]
     return next(iter([*alike, *ours]), None)
 
 

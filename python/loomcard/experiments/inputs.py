@@ -16,7 +16,7 @@ import yaml
 
 import loomcard
 from loomcard.api.registry import PolicyNotFoundError, find, found_beside
-from loomcard.config import FindingsError, compile_setup
+from loomcard.config import FindingsError, compile_config
 from loomcard.config.isolated import find_isolated
 from loomcard.config.options import option_model
 from loomcard.config.source import SourceError, resolve
@@ -87,7 +87,7 @@ class Choice:
             return None
         said = "".join(f" with {name}={value}" for name, value in options.items())
         with findings_in(self.source + said):
-            return compile_setup(text, self.name, beside=self.folder, isolated=True)
+            return compile_config(text, self.name, beside=self.folder, isolated=True)
 
 
 def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
@@ -140,10 +140,10 @@ def code() -> bytes:
     return digest.digest()
 
 
-def foreign_code(setup: Mapping[str, Any] | None) -> bytes:
+def foreign_code(config: Mapping[str, Any] | None) -> bytes:
     """The sources of the configuration's policies that are not Loomcard's."""
     package = Path(loomcard.__file__).parent
-    used = sorted({queue["policy"] for queue in (setup or {"queues": []})["queues"]} - {None})
+    used = sorted({queue["policy"] for queue in (config or {"queues": []})["queues"]} - {None})
     text = b""
     for name in used:
         file = inspect.getsourcefile(find(name))

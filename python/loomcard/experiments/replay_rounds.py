@@ -54,9 +54,9 @@ class ShadowRound:
 
 
 def shadow(
-    folder: Path, setup: Mapping[str, Any], renamed: Mapping[str, str] | None = None
+    folder: Path, config: Mapping[str, Any], renamed: Mapping[str, str] | None = None
 ) -> Iterator[ShadowRound]:
-    """Every round of a journal beside what ``setup``, compiled, would have decided in it.
+    """Every round of a journal beside what ``config``, compiled, would have decided in it.
 
     ``renamed``: which leaf queue of the configuration stands for one of the journal's, by paths.
     Raises JournalError, with file and line, for a journal that cannot be read or that contradicts
@@ -70,7 +70,7 @@ def shadow(
             if not segment.rounds:
                 continue
             if other is None or not other.follows(segment):
-                other = _OtherConfiguration(segment, setup, renamed or {})
+                other = _OtherConfiguration(segment, config, renamed or {})
             yield from other.rounds(segment)
 
 
@@ -85,14 +85,14 @@ class _OtherConfiguration:
     """A mirror that follows the journal, under another configuration's policies."""
 
     def __init__(
-        self, segment: Segment, setup: Mapping[str, Any], renamed: Mapping[str, str]
+        self, segment: Segment, config: Mapping[str, Any], renamed: Mapping[str, str]
     ) -> None:
         where, hello = segment.place, segment.hello
         self._renamed = renamed
-        self._setup = dict(setup)
+        self._config = dict(config)
         self._mirror = Mirror(hello.resource_types, hello.features)
         self._tree: PolicyTree | None = None
-        self._numbers = {queue["path"]: i for i, queue in enumerate(setup["queues"])}
+        self._numbers = {queue["path"]: i for i, queue in enumerate(config["queues"])}
         self._paths: list[str] = []  # of the recorded configuration's queues
         self._most: int | None = hello.settings.get("round_containers")
         self._where = where
@@ -102,10 +102,10 @@ class _OtherConfiguration:
 
     def _resume(self, state: dict[str, Any]) -> None:
         """Begin in the middle: the recorded state, in the other configuration's queues."""
-        self._learn(state["setup"])
+        self._learn(state["config"])
         records = msgspec.convert(state["records"], list[r.AnyRecord])
         moved = msgspec.to_builtins([self._moved(record) for record in records])
-        load(self._mirror, state | {"setup": self._setup, "records": moved, "saved": {}})
+        load(self._mirror, state | {"config": self._config, "records": moved, "saved": {}})
         self._tree = PolicyTree(self._mirror, None)
 
     def follows(self, segment: Segment) -> bool:
@@ -128,9 +128,9 @@ class _OtherConfiguration:
                     raise JournalError(
                         f"{self._where}: {error}; was the journal altered?"
                     ) from error
-                mirror.setup = None  # a snapshot follows
+                mirror.config = None  # a snapshot follows
                 continue
-            if mirror.setup is None:
+            if mirror.config is None:
                 raise JournalError(
                     f"{self._where}: no configuration came before it (a first batch has one)"
                 )
@@ -173,22 +173,22 @@ class _OtherConfiguration:
 
     def _moved(self, record: r.AnyRecord) -> r.AnyRecord:
         """The record under the other configuration, whose queues have other numbers."""
-        if isinstance(record, r.Setup):
-            self._learn(record.setup)
-            return r.Setup(record.at_ms, record.version, self._setup)
+        if isinstance(record, r.ConfigRecord):
+            self._learn(record.config)
+            return r.ConfigRecord(record.at_ms, record.version, self._config)
         if isinstance(record, r.SavedState):
             return r.SavedState(record.at_ms, {})
         if isinstance(record, r.ApplicationAdded | r.ApplicationChanged):
             return msgspec.structs.replace(record, queue=self._number(self._paths[record.queue]))
         return record
 
-    def _learn(self, setup: Mapping[str, Any]) -> None:
-        self._paths = [queue["path"] for queue in setup["queues"]]
+    def _learn(self, config: Mapping[str, Any]) -> None:
+        self._paths = [queue["path"] for queue in config["queues"]]
 
     def _number(self, path: str) -> int:
         number = self._numbers.get(self._renamed.get(path, path))
-        if number is None or not self._setup["queues"][number]["leaf"]:
-            leaves = ", ".join(q["path"] for q in self._setup["queues"] if q["leaf"])
+        if number is None or not self._config["queues"][number]["leaf"]:
+            leaves = ", ".join(q["path"] for q in self._config["queues"] if q["leaf"])
             raise JournalError(
                 f"{self._where}: applications ran in {path}, no leaf queue of the configuration;"
                 f" it has {leaves} (name the one to take: --map {path}=QUEUE)"

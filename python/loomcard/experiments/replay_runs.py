@@ -76,20 +76,20 @@ def replay_own(folder: Path) -> ReplayedRun:
 
 
 def compare_rounds(
-    folder: Path, setup: Mapping[str, Any], renamed: Mapping[str, str] | None = None
+    folder: Path, config: Mapping[str, Any], renamed: Mapping[str, str] | None = None
 ) -> Rounds:
-    """Every round of the journal beside what ``setup`` would have decided, applications in the
+    """Every round of the journal beside what ``config`` would have decided, applications in the
     queues that ``renamed`` names for theirs. Raises JournalError.
     """
     found = Rounds()
-    for one in shadow(folder, setup, renamed):
+    for one in shadow(folder, config, renamed):
         found.add(one)
     return found
 
 
-def renamings(pairs: Sequence[str], setup: Mapping[str, Any]) -> dict[str, str]:
+def renamings(pairs: Sequence[str], config: Mapping[str, Any]) -> dict[str, str]:
     """``old=new`` of the command line, by full paths. Raises InputError with all that is wrong."""
-    leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
+    leaves = [queue["path"] for queue in config["queues"] if queue["leaf"]]
     found: dict[str, str] = {}
     wrong = []
     for each in pairs:
@@ -140,9 +140,11 @@ def as_scenario(folder: Path, seed: int) -> Scenario:
             raise JournalError(str(error.findings[0])) from error
 
 
-def to_the_end(scenario: Scenario, setups: Mapping[str, Mapping[str, Any]]) -> dict[str, RunRecord]:
+def to_the_end(
+    scenario: Scenario, configs: Mapping[str, Mapping[str, Any]]
+) -> dict[str, RunRecord]:
     """The scenario simulated under each of the compiled configurations, by their names."""
-    return {name: simulate(scenario, setup, policy=name) for name, setup in setups.items()}
+    return {name: simulate(scenario, config, policy=name) for name, config in configs.items()}
 
 
 def as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str, RunRecord], str]:
@@ -157,24 +159,24 @@ def as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str,
         return {}, f"{error} ({error.hint})"
 
 
-def recorded_setup(folder: Path) -> dict[str, Any]:
+def recorded_config(folder: Path) -> dict[str, Any]:
     """The configuration in force when the journal ended. Raises JournalError if there is none."""
     for path in reversed(segments(folder)):
         segment = read_segment(path)
         for each in reversed(list(segment)):
             for record in reversed(each.batch.records):
-                if isinstance(record, r.Setup):
-                    return record.setup
+                if isinstance(record, r.ConfigRecord):
+                    return record.config
         with reading(segment.place, "the segment's state cannot be used"):
             state = segment.header.get("mirror")
-            if state is not None and state.get("setup") is not None:
-                return dict(state["setup"])
+            if state is not None and state.get("config") is not None:
+                return dict(state["config"])
     raise JournalError(f"{folder}: no configuration in any segment; it holds no finished round")
 
 
-def missing_policies(setup: Mapping[str, Any]) -> list[str]:
+def missing_policies(config: Mapping[str, Any]) -> list[str]:
     """The policies of a compiled configuration whose files cannot be found from here."""
-    named = sorted({queue["policy"] for queue in setup["queues"] if queue["policy"]})
+    named = sorted({queue["policy"] for queue in config["queues"] if queue["policy"]})
     missing = []
     for name in named:
         try:

@@ -260,9 +260,9 @@ def _sample(found: Sequence[Cell]) -> dict[tuple[Path, _Vary], Scenario]:
 def _check_queues(found: Sequence[Cell], drawn: Mapping[tuple[Path, _Vary], Scenario]) -> None:
     wrong: list[str] = []
     for cell in found:
-        if cell.setup is None:
+        if cell.config is None:
             continue
-        leaves = {queue["path"] for queue in cell.setup["queues"] if queue["leaf"]}
+        leaves = {queue["path"] for queue in cell.config["queues"] if queue["leaf"]}
         for application in drawn[_drawn(cell)].applications:
             if application.queue not in leaves:
                 wrong.append(

@@ -43,7 +43,8 @@ def governing(conf: HadoopConf, setup: str | None, name: str) -> PolicyQueues | 
     written = Path(conf.get("loomcard.setup.path"))
     try:
         try:
-            return PolicyQueues(json.loads(applied.read_text("utf-8"))["setup"], str(applied))
+            found = json.loads(applied.read_text("utf-8"))
+            return PolicyQueues(found.get("config") or found["setup"], str(applied))
         except OSError:
             text = written.read_text("utf-8") if setup is None else setup
         return PolicyQueues(json.loads(text), name if setup is not None else str(written))

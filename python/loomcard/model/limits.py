@@ -15,12 +15,12 @@ MOST_RESERVATION_NODES = 1000
 """The most that ``reservation_nodes`` may say."""
 
 
-def build_tree(setup: dict[str, Any], width: int) -> list[Queue]:
+def build_tree(config: dict[str, Any], width: int) -> list[Queue]:
     """The queues of a compiled configuration in its order, root first; ``width`` is the count of
     resource types.
     """
     queues: list[Queue] = []
-    for number, spec in enumerate(setup["queues"]):
+    for number, spec in enumerate(config["queues"]):
         parent = None if spec["parent"] is None else queues[spec["parent"]]
         queue = Queue(number, spec, parent, width)
         queues.append(queue)

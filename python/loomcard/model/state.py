@@ -122,12 +122,12 @@ class ClusterState:
 
     # Queues and applications
 
-    def set_up(self, setup: dict[str, Any]) -> None:
+    def configure(self, config: dict[str, Any]) -> None:
         """Put another queue tree in place; applications keep their queue by its path, and holds
         end.
         """
         self.reservations.restore(())
-        self.queues = build_tree(setup, len(self.types))
+        self.queues = build_tree(config, len(self.types))
         self.by_path = {queue.path: queue for queue in self.queues}
         self.label_limits = LabelLimits(self.queues)
         self.capacity_version += 1

@@ -16,18 +16,18 @@ from loomcard.validation.findings import Finding, FindingsError
 class Checked:
     """What a check found; it is true where nothing is an error.
 
-    ``findings``: each with its line, column, place, message and remedy. ``setup``: the compiled
+    ``findings``: each with its line, column, place, message and remedy. ``config``: the compiled
     configuration, or None where there are errors.
     """
 
     findings: tuple[Finding, ...]
-    setup: dict[str, Any] | None = field(default=None, repr=False)
+    config: dict[str, Any] | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:
         return not any(each.severity == "error" for each in self.findings)
 
     def _repr_html_(self) -> str:
-        queues = [] if self.setup is None else self.setup["queues"]
+        queues = [] if self.config is None else self.config["queues"]
         said = f"right: {len(queues)} queues" if self else f"{len(self.findings)} found"
         return html_table([each.as_dict() for each in self.findings], said)
 
@@ -44,13 +44,13 @@ def check(policy: Policy) -> Checked:
         choice = _unchecked(policy)
     except InputError as error:
         return Checked(_found(error))
-    from loomcard.config import compile_setup
+    from loomcard.config import compile_config
 
     try:
-        setup = compile_setup(choice.text or "", choice.name, beside=choice.folder, isolated=True)
+        config = compile_config(choice.text or "", choice.name, beside=choice.folder, isolated=True)
     except FindingsError as error:
         return Checked(error.findings)
-    return Checked((), setup)
+    return Checked((), config)
 
 
 def _unchecked(policy: Policy) -> Any:

@@ -15,7 +15,7 @@ from loomcard.experiments.replay_runs import (
     as_scenario,
     compare_rounds,
     moved,
-    recorded_setup,
+    recorded_config,
     renamings,
     replay_own,
     to_the_end,
@@ -88,14 +88,14 @@ def replay(
         rows = [{"round": place} for place in own.differ]
         return Replayed("", own.rounds, own.rounds - len(own.differ), differ=rows)
     choice = choice_of(policy)
-    setup = choice.compiled({}) or {}
-    queues = renamings([f"{old}={new}" for old, new in (renamed or {}).items()], setup)
-    rounds = compare_rounds(folder, setup, queues)
+    config = choice.compiled({}) or {}
+    queues = renamings([f"{old}={new}" for old, new in (renamed or {}).items()], config)
+    rounds = compare_rounds(folder, config, queues)
     simulation = None
     if to_end:
         scenario = as_scenario(folder, seed)
-        runs, _ = as_recorded(scenario, recorded_setup(folder))
-        runs |= to_the_end(moved(scenario, queues), {choice.name: setup})
+        runs, _ = as_recorded(scenario, recorded_config(folder))
+        runs |= to_the_end(moved(scenario, queues), {choice.name: config})
         inputs = {path.name: path.read_bytes() for path in segments(folder)}
         inputs |= {f"policy {choice.name}": (choice.text or "").encode()}
         simulation = SimulationResult(list(runs.values()), manifest(inputs, seeds=[seed]))

@@ -49,10 +49,10 @@ def simulate(
     if processes < 1:
         raise InputError([f"processes: expected at least 1, not {processes}"])
     scenarios, inputs = _scenarios(workload, seeds)
-    setups = [choice.compiled({}) or {} for choice in choices]
-    for setup in setups:
-        refuse_mismatch(scenarios[0], setup)
-    runs = [Run(c.name, setup) for c, setup in zip(choices, setups, strict=True)]
+    configs = [choice.compiled({}) or {} for choice in choices]
+    for config in configs:
+        refuse_mismatch(scenarios[0], config)
+    runs = [Run(c.name, config) for c, config in zip(choices, configs, strict=True)]
     count = 1 if any(map(here_only, choices)) else processes
     records = _simulated(scenarios, runs, count)
     whole = len(records) == len(runs) * len(scenarios) and all(r.finished for r in records)

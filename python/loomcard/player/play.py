@@ -19,7 +19,7 @@ from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import LocalCluster, clear
 from loomcard.cluster.rm_client import RestError
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.config.source import resolve
 from loomcard.player import launch_rate
 from loomcard.player.container_ids import ContainerKey
@@ -87,7 +87,7 @@ def play(
     *,
     on: Literal["local", "docker"] = "local",
     folder: Path,
-    setup: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None,
     executor: Literal["virtual", "process"] = "virtual",
     work: Literal["sleep", "burn"] = "sleep",
     policy_path: Sequence[Path] = (),
@@ -99,7 +99,7 @@ def play(
     runs, and tell what happened.
 
     `policy` is a YAML configuration, the name of a policy, or stock:capacity, stock:fair or
-    stock:fifo, which get the queues of the compiled `setup` where it is given. `executor` virtual:
+    stock:fifo, which get the queues of the compiled `config` where it is given. `executor` virtual:
     containers wait inside their NodeManager; process: each is a process that does `work`, as on
     docker always. `on_warning` gets one line where the scenario asks for more than this machine
     holds, if its rate was measured, and one where queues stalled. `on_up` is given the embedded
@@ -111,12 +111,12 @@ def play(
     title = str(policy)
     if not is_stock(policy):
         source = resolve(policy)
-        setup = compile_setup(
+        config = compile_config(
             source.text, source.name, policy_path=policy_path or None, beside=source.folder
         )
         title = source.title
-    if setup is not None:
-        refuse_mismatch(scenario, setup)
+    if config is not None:
+        refuse_mismatch(scenario, config)
     folder = _cleared(folder)
     if on == "docker":
         record = play_on_compose(
@@ -127,7 +127,7 @@ def play(
         if said := launch_rate.warning(scenario, executor, remembered_rate(executor)):
             on_warning(said)
         wanted = settings(
-            scenario, policy, folder / "cluster", virtual=executor == "virtual", setup=setup,
+            scenario, policy, folder / "cluster", virtual=executor == "virtual", config=config,
             policy_path=policy_path,
         )  # fmt: skip
         with LocalCluster(wanted) as cluster:
@@ -139,7 +139,7 @@ def play(
         on_warning(_stalled(title, record.stalls))
     record.policy = title
     record.engine = on
-    record.queues = queue_shares(setup or {})
+    record.queues = queue_shares(config or {})
     record.seconds = time.monotonic() - began
     return record
 

@@ -209,7 +209,7 @@ def resource_manager(cluster: ComposeCluster, user: str = _USER) -> ResourceMana
 
 def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document]:
     """The NodeManagers' documents in their order."""
-    if "setup" not in rm.scheduler()["schedulerInfo"]:
+    if "config" not in rm.scheduler()["schedulerInfo"]:
         raise PlayError(
             "the compose cluster runs a stock scheduler, and policies are Loomcard's",
             "bring it down, and up again without another --scheduler",

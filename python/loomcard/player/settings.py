@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loomcard.cluster.embedded_config import LocalSettings, Machine
-from loomcard.cluster.stock_queues import setup_of_queues
+from loomcard.cluster.stock_queues import config_of_queues
 from loomcard.player.process import PlayError
 from loomcard.workload.scenario import Amounts, Scenario, ScenarioApplication
 
@@ -26,13 +26,13 @@ def settings(
     run_dir: Path,
     *,
     virtual: bool,
-    setup: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None,
     policy_path: Sequence[Path] = (),
 ) -> LocalSettings:
     """The scenario's nodes, racks, amounts, rounding and heartbeats as an embedded cluster.
 
     `policy` is a YAML configuration, the name of a Loomcard policy, or a stock scheduler such as
-    stock:capacity, which gets the queues of the compiled `setup`, or else just those that
+    stock:capacity, which gets the queues of the compiled `config`, or else just those that
     applications name. Raises PlayError where a real cluster cannot be what the scenario says.
     """
     stock = is_stock(policy)
@@ -52,7 +52,7 @@ def settings(
         minimum_vcores=0 if free else max(1, minimum.get("vcores", 0)),
         scheduler=str(policy) if stock else "loomcard",
         policy=None if stock else policy,
-        stock_setup=(setup or _queues(scenario)) if stock else None,
+        stock_config=(config or _queues(scenario)) if stock else None,
         policy_path=tuple(policy_path),
         yarn=_SHORT_LIVED,
     )
@@ -67,7 +67,7 @@ _SHORT_LIVED = {
 
 
 def _queues(scenario: Scenario) -> dict[str, Any]:
-    return setup_of_queues([app.queue for app in scenario.applications])
+    return config_of_queues([app.queue for app in scenario.applications])
 
 
 def capacity(scenario: Scenario, absent: Sequence[str] = ()) -> Amounts:

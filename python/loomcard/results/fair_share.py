@@ -27,7 +27,7 @@ _MILLION = 1_000_000
 _WHOLE: Floats = np.ones(1)
 
 
-def queue_shares(setup: Mapping[str, Any]) -> dict[str, QueueShare]:
+def queue_shares(config: Mapping[str, Any]) -> dict[str, QueueShare]:
     """What a compiled configuration says of every queue's share, by path; {} where it has no
     queues.
     """
@@ -37,7 +37,7 @@ def queue_shares(setup: Mapping[str, Any]) -> dict[str, QueueShare]:
             _limit(queue.get("guaranteed"), 1.0 if queue["parent"] is None else 0.0),
             _limit(queue.get("maximum"), 1.0),
         )
-        for queue in setup.get("queues", ())
+        for queue in config.get("queues", ())
     }
 
 

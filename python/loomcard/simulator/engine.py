@@ -55,13 +55,13 @@ class Simulation:
     def __init__(
         self,
         scenario: Scenario,
-        setup: Mapping[str, Any],
+        config: Mapping[str, Any],
         journal: Path | None = None,
         check: bool = False,
         watch: Callable[[], None] = lambda: None,
     ) -> None:
         self.clock = Clock()
-        self.rm = ResourceManager(scenario.resource_types, setup, self.clock, journal)
+        self.rm = ResourceManager(scenario.resource_types, config, self.clock, journal)
         self.machines = Machines(scenario, self.rm, self.clock)
         self.rows: list[ContainerRow] = []
         self.finished = 0
@@ -87,12 +87,12 @@ class Simulation:
         if scenario.stop_ms is not None:
             self.clock.at(scenario.stop_ms, self._stop)
             self.machines.busy_till(scenario.stop_ms)
-        self.rm.on_setup = self._set_up
-        self._set_up(setup)
+        self.rm.on_config = self._configure
+        self._configure(config)
 
-    def _set_up(self, setup: Mapping[str, Any]) -> None:
+    def _configure(self, config: Mapping[str, Any]) -> None:
         """A configuration holds from now on."""
-        self.machines.report_beats("heartbeats" in setup.get("needs", ()))
+        self.machines.report_beats("heartbeats" in config.get("needs", ()))
 
     def _network(self, scenario: Scenario) -> Network | None:
         links = scenario.network
@@ -186,7 +186,7 @@ def _kind(app: ScenarioApplication) -> type[Master]:
 
 def simulate(
     scenario: Scenario,
-    setup: Mapping[str, Any],
+    config: Mapping[str, Any],
     *,
     policy: str,
     journal: Path | None = None,
@@ -200,8 +200,8 @@ def simulate(
     raises, and MismatchError where the two do not go together.
     """
     began = perf_counter()
-    refuse_mismatch(scenario, setup)
-    simulation = Simulation(scenario, setup, journal, check)
+    refuse_mismatch(scenario, config)
+    simulation = Simulation(scenario, config, journal, check)
     finished = True
     try:
         simulation.run(on_progress)
@@ -221,7 +221,7 @@ def simulate(
         capacity=simulation.machines.capacity,
         applications=[master.record for master in simulation.masters],
         containers=simulation.rows,
-        queues=queue_shares(setup),
+        queues=queue_shares(config),
         refusals=dict(sorted(simulation.rm.refusals.items())),
         states=simulation.rm.states.rows(),
         ended_ms=simulation.clock.now,
@@ -238,20 +238,20 @@ class MismatchError(ValueError):
         self.hint = hint
 
 
-def refuse_mismatch(scenario: Scenario, setup: Mapping[str, Any]) -> None:
+def refuse_mismatch(scenario: Scenario, config: Mapping[str, Any]) -> None:
     """Raise MismatchError unless every application's queue is a leaf of the configuration, and
     there are heartbeats to count where a policy counts them.
     """
-    leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
+    leaves = [queue["path"] for queue in config["queues"] if queue["leaf"]]
     unknown = sorted({app.queue for app in scenario.applications} - set(leaves))
     if unknown:
         first = next(app for app in scenario.applications if app.queue == unknown[0])
         raise MismatchError(
-            f"application {first.id!r}: {setup.get('source', 'the configuration')} has no leaf"
+            f"application {first.id!r}: {config.get('source', 'the configuration')} has no leaf"
             f" queue {unknown[0]!r}",
             f"its leaf queues are {', '.join(leaves)}",
         )
-    if "heartbeats" in setup.get("needs", ()) and scenario.heartbeat_ms <= 0:
+    if "heartbeats" in config.get("needs", ()) and scenario.heartbeat_ms <= 0:
         raise MismatchError(
             f"workload {scenario.name!r}: heartbeat_ms is 0, and a policy of the configuration"
             " counts heartbeats",

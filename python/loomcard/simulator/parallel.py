@@ -22,7 +22,7 @@ class Run:
     """One run to make: a compiled configuration, its name in the results, its journal's folder."""
 
     policy: str
-    setup: Mapping[str, Any]
+    config: Mapping[str, Any]
     journal: Path | None = None
 
 
@@ -44,7 +44,7 @@ def simulate_all(
     none. Raises PolicyFaultError with the first policy's that raised.
     """
     many = processes > 1 and len(runs) > 1
-    apart = [index for index, run in enumerate(runs) if many or run.setup.get("files")]
+    apart = [index for index, run in enumerate(runs) if many or run.config.get("files")]
     here = [index for index in range(len(runs)) if index not in apart]
     records: dict[int, RunRecord] = {}
     theirs = {index: runs[index] for index in apart}
@@ -88,7 +88,7 @@ def _progress_sender(send: Send, index: int) -> Callable[[Progress], None]:
 
 
 def _simulate(scenario: Scenario, run: Run, send: Callable[[Progress], None]) -> RunRecord:
-    return simulate(scenario, run.setup, policy=run.policy, journal=run.journal, on_progress=send)
+    return simulate(scenario, run.config, policy=run.policy, journal=run.journal, on_progress=send)
 
 
 def _simulate_text(text: bytes, run: Run, send: Callable[[Progress], None]) -> RunRecord:

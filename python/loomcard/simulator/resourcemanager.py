@@ -55,17 +55,17 @@ class ResourceManager:
 
     ``on_allocated(container)`` and ``on_ended(container, kind, exit_status)`` hear of every
     container that begins and ends in its state, ``on_headroom(application)`` of each other
-    headroom, ``on_setup(configuration)`` of each that is applied.
+    headroom, ``on_config(configuration)`` of each that is applied.
     """
 
     def __init__(
-        self, types: list[str], setup: Mapping[str, Any], clock: Clock, journal: Path | None
+        self, types: list[str], config: Mapping[str, Any], clock: Clock, journal: Path | None
     ) -> None:
         settings = {"policy_path": None}
         hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, ["reservations"], settings)
         self.session = Session(hello, journal)
         self.state = ClusterState(types)
-        self.state.set_up(dict(setup))
+        self.state.configure(dict(config))
         self.clock = clock
         self.needs_round = False  # something happened that a policy can act on
         self.shrunk = False  # a node was lost, once
@@ -74,10 +74,10 @@ class ResourceManager:
         self.on_allocated: Allocated = lambda _: None
         self.on_ended: Ended = lambda *_: None
         self.on_headroom: Callable[[int], None] = lambda _: None
-        self.on_setup: Callable[[Mapping[str, Any]], None] = lambda _: None
+        self.on_config: Callable[[Mapping[str, Any]], None] = lambda _: None
         self._waiting: list[r.AnyRecord] = [
             r.Snapshot(0, "start"),
-            r.Setup(0, 1, dict(setup)),
+            r.ConfigRecord(0, 1, dict(config)),
             r.SavedState(0, {}),
         ]
         self._outcomes: r.Outcomes | None = None
@@ -116,14 +116,14 @@ class ResourceManager:
         self.state.relabel_node(node, label)
         self.send(r.NodeRelabelled(self.clock.now, node.number, label))
 
-    def apply(self, setup: Mapping[str, Any]) -> None:
+    def apply(self, config: Mapping[str, Any]) -> None:
         """Apply another configuration; it must have every queue in which applications live."""
         self._version += 1
-        self.state.set_up(dict(setup))
+        self.state.configure(dict(config))
         self._timers.clear()
         self._reported_headroom.clear()
-        self.send(r.Setup(self.clock.now, self._version, dict(setup)))
-        self.on_setup(setup)
+        self.send(r.ConfigRecord(self.clock.now, self._version, dict(config)))
+        self.on_config(config)
 
     def heartbeat(self, node: Node) -> None:
         """One heartbeat of a node, for policies that count them."""

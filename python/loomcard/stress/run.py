@@ -67,17 +67,17 @@ def judge(scenario: StressScenario, candidate: Candidate, name: str = "") -> Ver
 def observe(scenario: StressScenario, candidate: Candidate) -> Observations:
     """Run the scenario in the simulator; what was seen of it."""
     watch = Watch(_largest(scenario))
-    own = scenario.setup(candidate)
+    own = scenario.config(candidate)
     first = scenario.begins_under
-    begins = own if first is None else scenario.setup(Candidate(first))
+    begins = own if first is None else scenario.config(Candidate(first))
     simulation = Simulation(scenario.workload, begins, watch=watch.look)
     watch.follow(simulation)
     for master in simulation.masters:
         if (text := scenario.hints.get(master.spec.id)) is not None:
             master.hints = {HINT: text}
     for at_ms, policy in scenario.swaps:
-        setup = own if policy is None else scenario.setup(Candidate(policy))
-        simulation.clock.at(at_ms, simulation.rm.apply, setup)
+        config = own if policy is None else scenario.config(Candidate(policy))
+        simulation.clock.at(at_ms, simulation.rm.apply, config)
     seen = watch.seen
     try:
         simulation.run()

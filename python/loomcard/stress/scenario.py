@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from loomcard.api import registry
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.stress.predicates import Predicate
 from loomcard.workload.scenario import Scenario
 
@@ -41,7 +41,7 @@ class StressScenario:
     hints: Mapping[str, str] = field(default_factory=dict)
     cheap: bool = False
 
-    def setup(self, candidate: Candidate) -> dict[str, Any]:
+    def config(self, candidate: Candidate) -> dict[str, Any]:
         """The compiled configuration in which ``candidate`` governs these queues.
 
         One that walks the tree governs it from the root; one for applications alone governs each
@@ -56,7 +56,7 @@ class StressScenario:
             top = {"policy": "drf", "queues": _with_policy(self.queues, here, inner=False)}
         else:
             top = {**here, "queues": _with_policy(self.queues, here, inner=True)}
-        return compile_setup(json.dumps({"version": 1, **top}), f"stress scenario {self.name}")
+        return compile_config(json.dumps({"version": 1, **top}), f"stress scenario {self.name}")
 
 
 def _with_policy(

@@ -96,7 +96,7 @@ def _strange_queues(study: Study) -> Iterator[_Wrong]:
         if (cell.source, cell.workload) in seen:
             continue
         seen.add((cell.source, cell.workload))
-        leaves = _leaves(cell.setup or cell.queues)
+        leaves = _leaves(cell.config or cell.queues)
         hint = f"its leaf queues are {', '.join(sorted(leaves))}"
         for index, job in enumerate(study.mixes[cell.workload].jobs):
             queue = job.queue or DEFAULT_QUEUE
@@ -105,8 +105,8 @@ def _strange_queues(study: Study) -> Iterator[_Wrong]:
                 yield _Wrong(cell.workload, ("jobs", index, "queue"), message, hint)
 
 
-def _leaves(setup: dict[str, Any] | None) -> set[str]:
-    queues = (setup or {"queues": []})["queues"]
+def _leaves(config: dict[str, Any] | None) -> set[str]:
+    queues = (config or {"queues": []})["queues"]
     return {queue["path"] for queue in queues if queue["leaf"]} or {DEFAULT_QUEUE}
 
 

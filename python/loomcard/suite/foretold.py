@@ -20,7 +20,7 @@ HEARTBEAT_MS = 1000
 
 
 def foretell(
-    journal: Path, setup: Mapping[str, Any], measured: RunRecord, names: Mapping[str, str]
+    journal: Path, config: Mapping[str, Any], measured: RunRecord, names: Mapping[str, str]
 ) -> RunRecord:
     """The run simulated: the same jobs at the same times, each container as long as it was, and
     each AM asking as long after its start as it did.
@@ -29,9 +29,9 @@ def foretell(
     Raises JournalError and what `simulate` raises.
     """
     scenario = _of_run(as_scenario(journal, measured.seed), measured, names)
-    if "heartbeats" in setup.get("needs", ()):  # such policies place by them
+    if "heartbeats" in config.get("needs", ()):  # such policies place by them
         scenario = replace(scenario, heartbeat_ms=HEARTBEAT_MS)
-    found = simulate(scenario, setup, policy=NAME.format(measured.policy))
+    found = simulate(scenario, config, policy=NAME.format(measured.policy))
     found.workload, found.seed = measured.workload, measured.seed
     found.queues = measured.queues
     return found

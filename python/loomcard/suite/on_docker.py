@@ -90,7 +90,7 @@ class DockerSuite:
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._hosts, self._rest = running(self.compose)
-        if "setup" not in self._rest.scheduler()["schedulerInfo"]:
+        if "config" not in self._rest.scheduler()["schedulerInfo"]:
             raise ComposeError(
                 "the compose cluster runs a stock scheduler",
                 hint="bring it down, and up again without another --scheduler",

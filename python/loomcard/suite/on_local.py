@@ -97,7 +97,7 @@ class LocalSuite:
             node_memory_mb=self.size.node_memory_mb,
             node_vcores=self.size.node_vcores,
             scheduler=scheduler,
-            stock_setup=cell.queues if cell.text is None else None,
+            stock_config=cell.queues if cell.text is None else None,
             policy_path=self.policy_path,
         )
         cluster = LocalCluster(settings)

@@ -182,7 +182,7 @@ def _played(
     found = record(run, runs, journal, capacity, refusals(before))
     found.policy, found.workload, found.seed = cell.policy, cell.workload, cell.seed
     found.engine = cell.engine
-    found.queues = queue_shares(cell.setup or cell.queues or {"queues": []})
+    found.queues = queue_shares(cell.config or cell.queues or {"queues": []})
     names = {job.yarn: job.arrival.id for job in run.jobs}
     predicted, why_not = _foretold(cell, found, journal, names)
     account = {
@@ -203,12 +203,12 @@ def _foretold(
     cell: Cell, found: RunRecord, journal: Journal | None, names: dict[str, str]
 ) -> tuple[RunRecord | None, str]:
     """The simulator's record, or why there is none."""
-    if journal is None or cell.setup is None:
+    if journal is None or cell.config is None:
         return None, "a stock scheduler leaves no journal"
     if not found.finished:
         return None, "the run was stopped"
     try:
-        return foretell(journal.folder, cell.setup, found, names), ""
+        return foretell(journal.folder, cell.config, found, names), ""
     except (JournalError, MismatchError, PolicyFaultError) as error:  # what was measured stands
         return None, str(error).partition("\n")[0]
 
@@ -232,10 +232,10 @@ def _write_foretold(
 
 
 def _cell_manifest(study: Study, cell: Cell, mix: Mix) -> dict[str, Any]:
-    governs = cell.setup or cell.queues
+    governs = cell.config or cell.queues
     policy = cell.source + ("" if governs is None else canonical_json(governs))
     inputs = {
-        "code": code() + foreign_code(cell.setup),
+        "code": code() + foreign_code(cell.config),
         "spark": REQUIREMENTS.read_bytes(),
         f"policy {cell.policy}": policy.encode(),
         f"workload {cell.workload}": mix.model_dump_json().encode(),

@@ -23,7 +23,7 @@ from loomcard.model.reasons import Reason
 from loomcard.model.renamed import warn_renamed
 from loomcard.model.state import ClusterState
 from loomcard.simulator.invariants import InvariantError, check_state
-from loomcard.testing.policy_setups import compiled
+from loomcard.testing.policy_configs import compiled
 from loomcard.wire import messages as r
 
 TYPES = ("memory_mb", "vcores")
@@ -101,7 +101,7 @@ class Cluster:
         self.session = Session(self.hello, journal)
         self.now, self.seq, self.round_number, self.next_container = 0, 1, 1, 1
         self._engine = Mirror(resource_types, self.hello.features)
-        self._engine.absorb([r.Setup(0, 1, self.compiled)])
+        self._engine.absorb([r.ConfigRecord(0, 1, self.compiled)])
         self._shrunk = False  # a node was lost or is smaller: queues may exceed their maxima
         self.saved: dict[str, Any] = {} if saved is None else saved
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last reported
@@ -117,8 +117,8 @@ class Cluster:
             self.add_node(number, *amounts)
 
     def _opening(self, reason: str) -> list[r.AnyRecord]:
-        setup = r.Setup(self.now, 1, self.compiled)
-        return [r.Snapshot(self.now, reason), setup, r.SavedState(self.now, dict(self.saved))]
+        config = r.ConfigRecord(self.now, 1, self.compiled)
+        return [r.Snapshot(self.now, reason), config, r.SavedState(self.now, dict(self.saved))]
 
     # What there is
 

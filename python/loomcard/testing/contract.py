@@ -19,7 +19,7 @@ from loomcard.simulator import PolicyFaultError, simulate
 from loomcard.stress.predicates import Consistent, Ends, NoIdleRoom
 from loomcard.stress.run import SCENARIOS, judge
 from loomcard.testing.cluster import BrokenPlanError, Cluster, PolicyRaisedError
-from loomcard.testing.policy_setups import candidate, set_ups
+from loomcard.testing.policy_configs import candidate, configs
 from loomcard.testing.random_cluster import NODE, SIZES, RandomCluster
 from loomcard.testing.small_workload import small_scenario
 from loomcard.testing.subprocess_replay import plans_in_subprocess
@@ -120,7 +120,7 @@ def check_contract(
     independent of ORDER). ``hash_seed``: PYTHONHASHSEED of the other process; None: none is
     started, nor is one for a class inside a function, which no other process could import.
     """
-    places = set_ups(policy)
+    places = configs(policy)
     trials = [Trial(where, places[where], seed) for where in places for seed in seeds]
     for trial in trials:
         for clause, check in _CHECKS.items():

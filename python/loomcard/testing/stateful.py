@@ -23,7 +23,7 @@ from loomcard.engine.session import replay
 from loomcard.model.objects import Application
 from loomcard.model.queue import Queue
 from loomcard.testing.cluster import Cluster
-from loomcard.testing.policy_setups import set_ups
+from loomcard.testing.policy_configs import configs
 from loomcard.testing.random_cluster import drain, withdraw_hopeless
 
 SIZES = st.sampled_from([(512, 1), (1024, 1), (2048, 3), (9000, 1), (1024, 0)])
@@ -51,7 +51,7 @@ class PolicyMachine(RuleBasedStateMachine):
     @classmethod
     def compiled(cls, draw: Callable[[Any], Any]) -> dict[str, Any]:
         """The compiled configuration to live under; ``draw`` draws from a strategy."""
-        places = set_ups(cls.policy)
+        places = configs(cls.policy)
         return places[draw(st.sampled_from(list(places)))]
 
     @initialize(data=st.data())

@@ -33,7 +33,7 @@ class Limits(NamedTuple):
     what: str = "a configuration"
 
 
-SETUP: Final = Limits()
+CONFIG: Final = Limits()
 
 _BROKEN: Final = object()
 """Stands for a value that has a finding already, and is left out, so that it gets no second one."""
@@ -174,7 +174,7 @@ def walk(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from walk(child, (*path, part))
 
 
-def read(text: str, limits: Limits = SETUP) -> Document:
+def read(text: str, limits: Limits = CONFIG) -> Document:
     """Read YAML text; whatever is wrong with it as YAML is in the document's findings."""
     document = Document()
     if len(text) > limits.characters:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from loomcard.validation.reading import SETUP, Limits
+from loomcard.validation.reading import CONFIG, Limits
 
 _LONGEST: Final = 4
 """Bytes of the longest character in UTF-8."""
@@ -15,7 +15,7 @@ _WRITER_S: Final = 2.0
 """How long a pipe may be without a writer."""
 
 
-def text_of(file: Path, limits: Limits = SETUP) -> str:
+def text_of(file: Path, limits: Limits = CONFIG) -> str:
     """The text of ``file``; a pipe is read to its end. Raises UnicodeDecodeError, and OSError: also
     where there are more bytes than ``limits`` allow, or where nobody writes to the pipe.
     """

@@ -39,11 +39,11 @@ class Snapshot(Record, frozen=True, tag="snapshot"):
     reason: str
 
 
-class Setup(Record, frozen=True, tag="setup", gc=True):
+class ConfigRecord(Record, frozen=True, tag="config", gc=True):
     """From here on this compiled configuration governs."""
 
     version: int
-    setup: dict[str, Any]
+    config: dict[str, Any]
 
 
 class SavedState(Record, frozen=True, tag="saved", gc=True):
@@ -226,7 +226,7 @@ class TimerFired(Record, frozen=True, tag="timer"):
 AnyRecord = (
     Outcomes
     | Snapshot
-    | Setup
+    | ConfigRecord
     | SavedState
     | NodeAdded
     | NodeRemoved
@@ -365,7 +365,7 @@ class HelloReply(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
 class Compiled(msgspec.Struct, array_like=True, frozen=True, tag="compiled"):
     """A configuration that compiled, canonical."""
 
-    setup: dict[str, Any]
+    config: dict[str, Any]
 
 
 class Findings(msgspec.Struct, array_like=True, frozen=True, tag="findings"):

@@ -17,9 +17,9 @@ OPTIONS = {"hold_after_ms": "reserve_after_ms"}
 """Options of policies."""
 REASONS = {"HELD": "RESERVED", "HOLD_LIMIT": "RESERVATION_LIMIT"}
 _COMPILED = {"hold_share_ppm": "reservation_share_ppm", "hold_nodes": "reservation_nodes"}
-_RECORDS = {"holds": "reservations"}
+_RECORDS = {"setup": "config", "holds": "reservations"}
 _DECISIONS = {"hold": "reserve", "release_hold": "unreserve", "grant": "allocate"}
-_HEADER = {"holds": "reservations"}
+_HEADER = {"setup": "config", "told": "reported", "holds": "reservations"}
 _FEATURES = 6
 _WITH_REASON = "HOLDS "
 _FIELDS = ("tag", *PlanReply.__struct_fields__)
@@ -49,7 +49,7 @@ def header(found: dict[str, Any]) -> dict[str, Any]:
     found["hello"][_FEATURES] = [_RECORDS.get(name, name) for name in found["hello"][_FEATURES]]
     if "mirror" in found:
         mirror = renamed(found["mirror"], _HEADER)
-        mirror["setup"] = compiled(mirror["setup"])
+        mirror["config"] = compiled(mirror["config"])
         mirror["plan"] = [[_DECISIONS.get(kind, kind), *rest] for kind, *rest in mirror["plan"]]
         found["mirror"] = mirror
     return found
@@ -80,7 +80,7 @@ def _batch(text: str) -> str:
     records = batch[5]
     for record in records:
         record[0] = _RECORDS.get(record[0], record[0])
-        if record[0] == "setup":
+        if record[0] == "config":
             record[3] = compiled(record[3])
         elif record[0] == "outcomes":
             record[5] = _with_reasons(record[5])

@@ -13,7 +13,7 @@ from benchmarks.agreement.simulator_vs_yarn import (
     comparison,
     run_all,
 )
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
 from loomcard.simulator import simulate
 
@@ -34,7 +34,7 @@ def known_cluster(delay_ms, am_start_ms):
 
     def play(scenario, policy, folder):
         real = replace(scenario, launch_delay_ms=delay_ms, am_start_ms=am_start_ms)
-        return simulate(real, compile_setup(policy.read_text(), "x"), policy="x")
+        return simulate(real, compile_config(policy.read_text(), "x"), policy="x")
 
     return play
 

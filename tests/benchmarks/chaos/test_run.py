@@ -39,7 +39,7 @@ class AlwaysCalm:
     def poke(self) -> None:
         return None
 
-    clear_mode = good_setup = collect_pauses = poke
+    clear_mode = good_config = collect_pauses = poke
 
 
 def checked(folder: Path, cluster: AlwaysCalm) -> list[str]:

@@ -6,13 +6,13 @@ import pytest
 
 from benchmarks.papers_on_yarn import carbyne, tables
 from benchmarks.papers_on_yarn.deciding import DecidingObserver, Sample, cpu_ms
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.simulator import simulate
 from loomcard.workload.hints import hints
 
 
 def simulated(scenario, policy):
-    return simulate(scenario, compile_setup(f"version: 1\npolicy: {policy}\n", "x"), policy=policy)
+    return simulate(scenario, compile_config(f"version: 1\npolicy: {policy}\n", "x"), policy=policy)
 
 
 @pytest.mark.parametrize("name", list(carbyne.FIG2))
@@ -43,9 +43,9 @@ def test_jobs_are_compared_with_drf_seed_by_seed(tmp_path, monkeypatch):
     """Simulated in place of played: the table's parts are of the same seed."""
     played = []
 
-    def play(scenario, setup, *, folder):
-        played.append((folder.name, setup.read_text()))
-        return simulate(scenario, compile_setup(setup.read_text(), "x"), policy="x")
+    def play(scenario, config, *, folder):
+        played.append((folder.name, config.read_text()))
+        return simulate(scenario, compile_config(config.read_text(), "x"), policy="x")
 
     monkeypatch.setattr(carbyne, "play", play)
     monkeypatch.setattr(carbyne, "JOBS", 4)

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from benchmarks.papers_on_yarn import coupling, tables
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.simulator import simulate
 
 
@@ -11,7 +11,7 @@ def test_fifty_jobs_come_at_once_and_all_end():
     """In the simulator as it must be on YARN: nothing is refused or taken back."""
     made = coupling.fifty_jobs(1)
     assert [(app.kind, app.submit_ms) for app in made.applications] == [("mapreduce", 0)] * 50
-    record = simulate(made, compile_setup("version: 1\npolicy: coupling\n", "x"), policy="x")
+    record = simulate(made, compile_config("version: 1\npolicy: coupling\n", "x"), policy="x")
     assert {app.state for app in record.applications} == {"SUCCEEDED"}
     assert not record.refusals
     assert coupling.taken_back(record) == 0
@@ -30,9 +30,9 @@ def test_the_papers_jobs_are_compared_with_delay_seed_by_seed(tmp_path, monkeypa
         made = jobs_of(workload, seed, by, row)
         return replace(made, applications=made.applications[1:4], network=None)
 
-    def play(scenario, setup, *, folder):
+    def play(scenario, config, *, folder):
         played.append((folder.name, scenario.applications[0].slowstart))
-        return simulate(scenario, compile_setup(setup.read_text(), "x"), policy="x")
+        return simulate(scenario, compile_config(config.read_text(), "x"), policy="x")
 
     jobs_of = coupling.jobs_of
     monkeypatch.setattr(coupling, "jobs_of", short)
@@ -53,7 +53,7 @@ def test_starvation_and_local_maps_of_a_run(tmp_path):
     """Of Table IV's first jobs: a map elsewhere is not local, a reduce after the last map waits."""
     made = coupling.jobs_of("coupling-table4", 1, 10, "coupling")
     made = replace(made, applications=made.applications[2:5], network=None)
-    record = simulate(made, compile_setup("version: 1\npolicy: coupling\n", "x"), policy="x")
+    record = simulate(made, compile_config("version: 1\npolicy: coupling\n", "x"), policy="x")
     before = coupling.figures(made, record, tmp_path, 10)
     late = next(row for row in record.containers if row.stage == "reduce")
     at = record.containers.index(late)

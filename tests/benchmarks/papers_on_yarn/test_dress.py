@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.papers_on_yarn import dress, tables
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.results.metrics import summary
 from loomcard.simulator import simulate
 from loomcard.workload.scenario import Fault
@@ -44,12 +44,12 @@ def test_the_warm_up_comes_before_everything_and_is_in_no_figure():
     assert found.applications[-1] == app("j", stage([1000] * 9), submit_ms=12_500)
     assert found.faults == [Fault(12_900, "n1", 200)]
     assert {each.queue for each in found.applications} == {"root.default"}
-    record = simulate(found, compile_setup(dress.QUEUES, "x"), policy="capacity")
+    record = simulate(found, compile_config(dress.QUEUES, "x"), policy="capacity")
     assert min(row.started_ms for row in record.containers) < dress.WARM_UP_MS
     kept = summary(dress.without_warm_up(record))
     assert [row["id"] for row in kept["applications"]] == ["j"]
     assert {row.application for row in record.containers} == {"j"}
-    plain = summary(simulate(given, compile_setup(dress.QUEUES, "x"), policy="capacity"))
+    plain = summary(simulate(given, compile_config(dress.QUEUES, "x"), policy="capacity"))
     assert kept["makespan_ms"] == plain["makespan_ms"]
 
 
@@ -116,7 +116,7 @@ def test_the_tables_hold_changes_means_and_jobs():
 
 
 def test_stock_gets_the_one_queue_that_dress_has():
-    queues = compile_setup(dress.QUEUES, "x")["queues"]
+    queues = compile_config(dress.QUEUES, "x")["queues"]
     assert [queue["path"] for queue in queues if queue["leaf"]] == ["root.default"]
 
 

@@ -9,7 +9,7 @@ from benchmarks.silent_policies import load
 from benchmarks.silent_policies.load import Wait
 from loomcard.api import registry
 from loomcard.cluster.container_times import ContainerRun
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.workload.scenario import Scenario, ScenarioApplication, Stage
 
 YARN = "application_1_0001"
@@ -42,14 +42,14 @@ def test_a_container_waits_since_its_ask_last_got_one() -> None:
 def test_each_silent_policy_can_be_applied(kind: str) -> None:
     """A liar may keep what fits waiting for longer, by as much as it is believed."""
     folder = (program.Path(program.__file__).parent,)
-    assert compile_setup(program.silent_setup(kind), "x.yml", policy_path=folder)
+    assert compile_config(program.silent_config(kind), "x.yml", policy_path=folder)
     assert program.bound_of(kind) == (20_000 if kind in program.LIARS else 12_000)
 
 
 @pytest.mark.parametrize("name", sorted(registry.built_in()))
 def test_each_built_in_policy_can_be_applied(name: str) -> None:
     """Over two queues, or in each of them."""
-    assert compile_setup(program.built_in_setup(name), "x.yml")
+    assert compile_config(program.built_in_config(name), "x.yml")
 
 
 def test_a_run_is_good_within_its_bound_and_without_stalls() -> None:

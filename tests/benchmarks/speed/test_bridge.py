@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.speed.bridge import FULL, OURS, POLICIES, THEIRS, Trial, java_command, policy_yaml
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from loomcard.config import compile_setup
 )
 def test_a_policy_governs_the_queues_as_the_table_says(policy: str, governing: list[str]) -> None:
     """Who decides at the root and in two leaves of equal guarantee."""
-    compiled = compile_setup(policy_yaml(policy, 2), "bench.yml")
+    compiled = compile_config(policy_yaml(policy, 2), "bench.yml")
     assert [queue["policy"] for queue in compiled["queues"]] == governing
     assert [queue["guaranteed"] for queue in compiled["queues"][1:]] == [{"ppm": 500000}] * 2
 

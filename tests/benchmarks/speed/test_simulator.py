@@ -8,7 +8,7 @@ import pytest
 from benchmarks.speed import kernels, sls
 from benchmarks.speed.simulator import bare_kernels, line
 from benchmarks.speed.simulator_cell import Figures, measure
-from benchmarks.speed.simulator_load import NODE, Cell, cells, scenario, setup
+from benchmarks.speed.simulator_load import NODE, Cell, cells, config, scenario
 from loomcard.simulator import simulate
 
 
@@ -79,7 +79,7 @@ def test_sls_and_ours_get_the_same_trace(tmp_path):
         assert stage.durations_ms == [task["time"]["val"]] * task["count"]["val"]
         assert stage.size == (task["max_memory"]["val"], task["max_vcores"]["val"])
         assert stage.priority == task["priority"]
-    assert len(simulate(ours, setup("capacity"), policy="c").containers) == trace.containers
+    assert len(simulate(ours, config("capacity"), policy="c").containers) == trace.containers
     sls.write_folder(tmp_path, "fair", trace)
     names = (tmp_path / "hosts").read_text()
     assert all(f" node{i}\n" in names for i in (1, 2, 3))

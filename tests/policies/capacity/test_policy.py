@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.policies.capacity.policy import CapacityScheduler
 from loomcard.policies.capacity.yarn import LimitRule, used_capacity_order, user_limit
 from loomcard.testing.cluster import Cluster
@@ -18,7 +18,7 @@ def two(first: int, second: int, root: dict | None = None, **keys: dict) -> Clus
         queue(f"root.{n}", **{"policy": None, "guaranteed": {"ppm": p * 10_000}, **keys.get(n, {})})
         for n, p in (("a", first), ("b", second))
     ]
-    engine = Cluster(setup(queue("root", "capacity", options=root or {}), *queues))
+    engine = Cluster(config(queue("root", "capacity", options=root or {}), *queues))
     engine.add_node(1, 10 * 1024, 10)
     return engine
 
@@ -115,7 +115,7 @@ def test_a_queue_too_small_for_a_container_gets_on_all_the_same():
 def test_a_user_held_back_goes_on_when_the_limit_rises():
     """y wants nothing any more: the limit of x, who is left, rises while the round still lasts."""
     options = {"minimum_user_limit_percent": 50, "user_limit_factor": -1}
-    engine = Cluster(setup(queue("root", "capacity", options=options), queue("root.a", None)))
+    engine = Cluster(config(queue("root", "capacity", options=options), queue("root.a", None)))
     engine.add_node(1, 10 * 1024, 10)
     for app, user, count in ((1, "x", 20), (2, "y", 3)):
         engine.add_app(app, user=user)
@@ -139,7 +139,7 @@ def test_a_hierarchy_divides_what_its_parent_was_promised():
     """root.a 60 % of which a1 50 %, a2 50 %; root.b 40 %: 3, 3 and 4 of ten."""
     half = {"ppm": 500_000}
     engine = Cluster(
-        setup(
+        config(
             queue("root", "capacity"),
             queue("root.a", None, guaranteed={"ppm": 600_000}),
             queue("root.a.a1", None, guaranteed=half),

@@ -9,7 +9,7 @@ from loomcard.api import registry
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
 from loomcard.testing.cluster import Cluster
-from loomcard.testing.policy_setups import set_ups
+from loomcard.testing.policy_configs import configs
 
 SLOT = (1024, 1)
 DEFAULT, ALTRUISTIC = DEFAULT_ASKS.start + 1, ALTRUISTIC_ASKS.start + 1
@@ -154,7 +154,7 @@ def test_a_job_that_begins_to_mark_is_planned_no_more():
 @pytest.mark.parametrize("policy", sorted(registry.built_in()))
 def test_marks_are_harmless_under_every_policy(policy):
     """Everything that is asked for is served in the end, marked or not."""
-    made = Cluster(set_ups(policy)["alone"])
+    made = Cluster(configs(policy)["alone"])
     queue = next(each["path"] for each in made.compiled["queues"] if each["leaf"])
     made.add_node(1, 4096, 4)
     for app in (1, 2):

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from carbyne_clusters import carbyne, held, stages
-from compiled import queue, setup
+from compiled import config, queue
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine import round as rounds
 from loomcard.testing.cluster import Cluster
@@ -214,7 +214,7 @@ def test_8_who_has_waited_longest_is_served_first_below_a_sharing_policy():
     slot. The one with the most work came first; it runs before the twentieth does.
     """
     halves = [queue(f"root.{q}", "carbyne", guaranteed={"ppm": 500_000}) for q in "ab"]
-    made = Cluster(setup(queue("root", "drf"), *halves))
+    made = Cluster(config(queue("root", "drf"), *halves))
     made.add_node(1, 8 * 1024, 8)
     for number, path in ((1, "root.a"), (50, "root.b")):
         made.add_app(number, path, hints=stages((200, 5_000.0, [])))
@@ -288,7 +288,7 @@ def test_10_shares_smaller_than_a_task_kill_nobody_for_ever(jobs, slots):
 def test_an_application_that_moves_leaves_nothing_behind():
     """Neither its plan nor what it finished stays in the queue that it left."""
     made = Cluster(
-        setup(queue("root", "drf"), queue("root.a", "carbyne"), queue("root.b", "carbyne"))
+        config(queue("root", "drf"), queue("root.a", "carbyne"), queue("root.b", "carbyne"))
     )
     made.add_node(1, 4096, 4)
     made.add_app(1, "root.a", user="alice", name="etl", hints=stages((6, 1_000.0, [])))

@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as replaced
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard import Plan
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine import round as rounds
@@ -379,7 +379,7 @@ def test_18_altruism_takes_nothing_of_another_queues_share(above, left, right, s
     apps = [replaced(a, queue="root.a") for a in left]
     apps += [replaced(a, queue="root.b", id=f"r{i}") for i, a in enumerate(right)]
     halves = [queue(f"root.{q}", "carbyne", guaranteed=HALF) for q in "ab"]
-    made = setup(queue("root", above), *halves)
+    made = config(queue("root", above), *halves)
     seen = play(on(sorted(apps, key=lambda each: each.submit_ms), shape), made)
     assert seen.watch is not None
     broken = Guarantee({"root.a": 0.5, "root.b": 0.5}, 7 * SECOND, most_ms=0)

@@ -14,7 +14,7 @@ from loomcard.policies.coupling.jobs import MAP_PRIORITIES
 from loomcard.policies.coupling.paper import unit
 from loomcard.policies.coupling.policy import Coupling
 from loomcard.testing import PolicyMachine
-from loomcard.testing.policy_setups import compiled
+from loomcard.testing.policy_configs import compiled
 from loomcard.wire import messages as r
 
 OUTCOMES = st.sampled_from([("completed", 0), ("completed", 1), ("killed", 137)])
@@ -209,7 +209,7 @@ class Life(PolicyMachine):
         for governs in (compiled("fifo"), ours):
             self.version += 1
             made.compiled = governs
-            made.send(r.Setup(made.now, self.version, governs))
+            made.send(r.ConfigRecord(made.now, self.version, governs))
             made.round()
 
     def governs(self) -> bool:

@@ -70,7 +70,7 @@ def test_a_swap_in_mid_wait():
     for version, policy in ((2, "fifo"), (3, "coupling")):
         made.compiled = flat(policy)
         made.ask(1, 0, SLOT, REDUCE)
-        made.send(r.Setup(made.now, version, made.compiled))
+        made.send(r.ConfigRecord(made.now, version, made.compiled))
         made.round()
     made.ask(1, 2, SLOT, REDUCE)
     beat(made, 1)

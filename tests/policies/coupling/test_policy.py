@@ -4,7 +4,7 @@ left alone.
 
 import pytest
 
-from compiled import queue, setup
+from compiled import config, queue
 from coupled import MAP, REDUCE, SLOT, beat, coupling, finish, job, state
 from loomcard.policies.coupling.policy import Coupling
 from loomcard.policies.coupling.serve import COUPLED, PEEK
@@ -335,7 +335,7 @@ def test_how_far_jobs_are_survives_a_restart():
 
 def test_each_leaf_queue_has_its_own_candidate():
     queues = [queue("root", "drf"), queue("root.a", "coupling"), queue("root.b", "coupling")]
-    made = Cluster(setup(*queues))
+    made = Cluster(config(*queues))
     for node in (1, 2):
         made.add_node(node, 8192, 8)
     for app in (1, 2):

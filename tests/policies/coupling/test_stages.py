@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from coupled import MAP, REDUCE, SLOT, beat, exhausted, finish, job
 from loomcard.testing.cluster import Cluster
 
@@ -81,7 +81,7 @@ def test_no_heartbeat_no_map() -> None:
 def test_what_a_guarantee_on_a_label_leaves_goes_to_others() -> None:
     """Queue a is below what it is guaranteed of the label, and asks for more than any node has."""
     made = Cluster(
-        setup(
+        config(
             queue("root", "drf"),
             queue("root.a", "fifo", label_guaranteed_ppm={"x": 500_000}),
             queue("root.b", "coupling"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from dressed import HUNDRED, SECOND, begin, come, dress, full, memory, of, pools, shown, used
 from loomcard.policies.dress.jobs import UNKNOWN, Memory
 from loomcard.policies.dress.policy import Dress
@@ -241,7 +241,7 @@ def test_below_two_containers_it_is_first_in_first_out():
 def test_a_queue_of_a_tree_divides_what_it_is_entitled_to():
     """Half the cluster, while the other queue wants its half."""
     cluster = Cluster(
-        setup(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
+        config(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
         nodes=HUNDRED,
     )
     cluster.add_app(1, "root.a")
@@ -262,7 +262,7 @@ def test_a_queue_of_a_tree_takes_what_no_other_can_use():
     the memory that is left, but for what is reserved for small ones.
     """
     cluster = Cluster(
-        setup(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
+        config(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
         nodes=HUNDRED,
     )
     cluster.add_app(1, "root.b")
@@ -306,7 +306,7 @@ def test_delta_is_read_back_unless_the_option_is_another():
 def test_what_a_limit_forbids_is_not_reserved_for():
     """A user at the limit asks for more: small jobs' share does not wait for it."""
     spec = queue("root.default", "dress", user_limit_ppm=50_000)
-    cluster = Cluster(setup(queue("root", "fifo"), spec), nodes=HUNDRED)
+    cluster = Cluster(config(queue("root", "fifo"), spec), nodes=HUNDRED)
     come(cluster, a1=9)
     cluster.round()
     cluster.round(SECOND)
@@ -362,7 +362,7 @@ def test_who_is_small_does_not_depend_on_the_leafs_own_demand():
     less than a tenth of it.
     """
     cluster = Cluster(
-        setup(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "dress")),
+        config(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "dress")),
         nodes=HUNDRED,
     )
     cluster.add_app(1, "root.b")

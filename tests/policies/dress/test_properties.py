@@ -16,7 +16,7 @@ from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
 from loomcard.simulator import simulate
 from loomcard.testing.cluster import Cluster
-from loomcard.testing.policy_setups import compiled
+from loomcard.testing.policy_configs import compiled
 from loomcard.testing.random_cluster import RandomCluster
 from loomcard.workload.scenario import Scenario
 from scenarios import app, scenario, stage
@@ -111,9 +111,9 @@ def mixed(seed: int, small: tuple[int, ...]) -> Scenario:
     return scenario(*jobs, nodes=5, slots=20)
 
 
-def outcome(wanted: Scenario, setup: str) -> tuple[float, float]:
+def outcome(wanted: Scenario, config: str) -> tuple[float, float]:
     """Mean completion of small jobs, and the makespan, in ms."""
-    record = simulate(wanted, compiled(setup), policy="test")
+    record = simulate(wanted, compiled(config), policy="test")
     ends: dict[str, int] = {}
     for row in record.containers:
         ends[row.application] = max(ends.get(row.application, 0), row.finished_ms or 0)
@@ -126,17 +126,17 @@ def test_small_jobs_gain_and_the_makespan_stays():
     than 3 %. Where large jobs may have their releases at once, the gain is a fraction of that.
     """
     small = (4, 5, 7, 9, 10, 12)
-    setups = {
+    configs = {
         "capacity": "version: 1\npolicy: capacity\noptions: {user_limit_factor: -1}\n",
         "dress": "version: 1\npolicy: dress\n",
         "at once": "version: 1\npolicy: dress\noptions: {defer_releases: false}\n",
     }
     found = {
         name: [mean(each) for each in zip(*runs, strict=True)]
-        for name, setup in setups.items()
-        if (runs := [outcome(mixed(seed, small), setup) for seed in range(3)])
+        for name, config in configs.items()
+        if (runs := [outcome(mixed(seed, small), config) for seed in range(3)])
     }
-    base, ours, at_once = (found[name] for name in setups)
+    base, ours, at_once = (found[name] for name in configs)
     assert ours[0] < 0.8 * base[0]
     assert ours[1] < 1.03 * base[1]
     assert base[0] - at_once[0] < 0.5 * (base[0] - ours[0])

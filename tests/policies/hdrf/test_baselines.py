@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hdrf_clusters import churn, grown, held, wants
 from loomcard.api.registry import built_in, find
 from loomcard.testing import PolicyMachine
-from loomcard.testing.policy_setups import compiled
+from loomcard.testing.policy_configs import compiled
 
 CPU, GPU, BOTH = (0, 1, 0), (0, 0, 1), (0, 1, 1)
 FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}
@@ -100,7 +100,7 @@ def test_figure_3_is_right_under_each(policy):
     assert found == [20, 20]
 
 
-SET_UPS = [
+CONFIGS = [
     "{x: {queues: {a: {maximum: 50%, user_limit: 50%}, b: {policy: srtf}}}, y: {am_share: 50%}}",
     "{x: {weight: 2, guaranteed: 30%, queues: {a: {}, b: {weight: 3}}}, y: {policy: slots}}",
 ]
@@ -114,7 +114,7 @@ class ClusterMachine(PolicyMachine):
     @classmethod
     def compiled(cls, draw):
         """Any of them."""
-        policy, queues = draw(st.sampled_from(ALL)), draw(st.sampled_from(SET_UPS))
+        policy, queues = draw(st.sampled_from(ALL)), draw(st.sampled_from(CONFIGS))
         options = draw(st.sampled_from(["{}", "{headroom: false}", "{leaf: queue}"]))
         if policy == "hdrf":
             more = ["{headroom: true}", "{setting: cap}", "{setting: prose, reserve_after_ms: 50}"]

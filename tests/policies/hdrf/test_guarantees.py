@@ -7,7 +7,7 @@ import pytest
 
 from hdrf_clusters import churn, grown, held, wants
 from loomcard.api.report import values_of
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.policies.hdrf.paper import Node, guarantees
 from loomcard.simulator import simulate
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
@@ -68,7 +68,7 @@ def test_applications_that_keep_coming_take_nothing_from_another_queue():
 def run(queues, applications, nodes, seed=1, stop_s=300, types=("memory_mb", "vcores"), **options):
     """A simulation; of each application what it held, a time line of (s, sums) by second."""
     text = {"version": 1, "policy": "hdrf", "options": options, "queues": queues}
-    compiled = compile_setup(json.dumps(text), "t.yml")
+    compiled = compile_config(json.dumps(text), "t.yml")
     given = []
     for number, (name, queue, size, from_s, tasks, task_s) in enumerate(applications):
         rng = Random(f"{seed}/{number}")  # noqa: S311 - no secret

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hdrf_clusters import grown, held, wants
 from loomcard.api.registry import build
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.policies.hdrf.paper import Node, guarantees
 from loomcard.simulator import simulate
 from preempting import CPU, GPU, QUICK, application_of, evictions, late
@@ -210,7 +210,7 @@ def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():
     ]
     options = json.dumps({**QUICK, "preempt_budget": 0.5})
     text = f"version: 1\npolicy: hdrf\noptions: {options}\nqueues: {{a: {{}}, b: {{}}}}\n"
-    record = simulate(scenario(*both, slots=8), compile_setup(text, "t"), policy="t", check=True)
+    record = simulate(scenario(*both, slots=8), compile_config(text, "t"), policy="t", check=True)
     ends = {each.id: each.demanding[-1][1] for each in record.applications}
     assert ends["late"] < 15_000
     kinds = Counter(row.kind for row in record.containers if row.application == "early")

@@ -71,7 +71,7 @@ def test_no_more_is_taken_than_is_asked_for():
     assert len(evictions(made, 60)) == 1
 
 
-def test_the_guarantee_of_the_set_up_is_kept_and_is_claimed():
+def test_the_guarantee_of_the_configuration_is_kept_and_is_claimed():
     """a is guaranteed 60 %, b has nine times its weight: a keeps 12 of 20, and gets them."""
     tree = {"a": {"guaranteed": "60%"}, "b": {"weight": 9}}
     first = late(tree, ("a", CPU), ("b", CPU), (1000, 20, 0))
@@ -137,7 +137,7 @@ HOLDS_BACK = {"policy": "dress", "options": {"delta": 0.5, "dmin": 0.5}}
 @example([FULL, ("p.x", (0, 1, 0), 10_000, "v", BOUND)], "application", {}, {}, {}, False)
 @example([FULL, ("p.x", (0, 1, 0), 10_000, "v", {})], "queue", {"user_limit": "20%"}, {}, {}, False)
 @example([FULL, ("p.x", (0, 1, 0), 10_000, "v", {})], "application", HOLDS_BACK, {}, {}, False)
-def test_evictions_are_bounded_whatever_the_set_up(steps, leaf, x, y, q, headroom):
+def test_evictions_are_bounded_whatever_the_configuration(steps, leaf, x, y, q, headroom):
     """With no task ending, what is taken in forty seconds is little more than there is, and
     then hardly anything.
     """

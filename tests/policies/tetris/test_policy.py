@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiled import flat, queue, setup
+from compiled import config, flat, queue
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.api.stages.remaining_work import part_of_cluster
 from loomcard.model.resource import fits
@@ -112,7 +112,7 @@ def test_the_knob_lets_only_the_most_deprived_compete():
 def limited(**limit: int) -> Cluster:
     """8 slots, one queue of one limit, a knob that lets one of four compete."""
     leaf = queue("root.a", "tetris", options={"fairness": 0.75}, **limit)
-    engine = Cluster(setup(queue("root", "fifo"), leaf))
+    engine = Cluster(config(queue("root", "fifo"), leaf))
     engine.add_node(1, 8192, 8)
     return engine
 

@@ -190,11 +190,11 @@ def _report(
     target: _Target, submission: Submission, application: str, waited: bool, as_json: bool
 ) -> None:
     document = target.rest.application(application)
-    setup = target.rest.scheduler()["schedulerInfo"].get("setup", {})
+    config = target.rest.scheduler()["schedulerInfo"].get("config", {})
     file = target.container_times
     runs = () if file is None else read_runs(file)
     times = job_times(
-        document, submission.program.name, str(setup.get("policy", target.scheduler)), runs
+        document, submission.program.name, str(config.get("policy", target.scheduler)), runs
     )
     over = f"complete after {_seconds(times.completion_ms)}"
     if file is None:  # the ResourceManager does not say when containers ran
@@ -231,7 +231,7 @@ def status(
         return
     out = console()
     scheduler = document["scheduler"]
-    if "setup" in scheduler:
+    if "config" in scheduler:
         _print_scheduler(out, scheduler)
     else:
         out.print(f"stock scheduler: {scheduler.get('type', 'unknown')}")
@@ -267,10 +267,10 @@ def in_a_container(chosen: Program, name: str, defined: list[str]) -> list[str]:
 
 
 def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
-    setup, bridge, allocations = scheduler["setup"], scheduler["bridge"], scheduler["allocations"]
+    config, bridge, allocations = scheduler["config"], scheduler["bridge"], scheduler["allocations"]
     out.print(
-        f"policy {setup['policy']}, version {setup['version']}, from {setup['source']} "
-        f"(hash {str(setup['hash'])[:12]})"
+        f"policy {config['policy']}, version {config['version']}, from {config['source']} "
+        f"(hash {str(config['hash'])[:12]})"
     )
     said = f"bridge {bridge['state']} since {moment(bridge['since_ms'])}, {bridge['rounds']} rounds"
     if failure := bridge.get("last_failure"):

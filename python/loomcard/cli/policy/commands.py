@@ -282,22 +282,22 @@ def _client(
 def _check(
     file: str, policy_path: list[Path] | None, facts: ClusterFacts | None = None
 ) -> dict[str, Any]:
-    from loomcard.config import Finding, FindingsError, compile_setup
+    from loomcard.config import Finding, FindingsError, compile_config
     from loomcard.config.fit import misfits
     from loomcard.config.small_cluster import left_waiting
     from loomcard.config.source import SourceError, resolve
 
     found: Sequence[Finding] = ()
     warned: list[Finding] = []
-    setup: dict[str, Any] = {"hash": None, "queues": []}
+    config: dict[str, Any] = {"hash": None, "queues": []}
     try:
         source = resolve(file)
-        setup = compile_setup(
+        config = compile_config(
             source.text, source.name, policy_path=policy_path, beside=source.folder,
             isolated=True, warn=warned.append,
         )  # fmt: skip
-        found = [*warned, *left_waiting(source.text, setup, policy_path)]
-        found += misfits(source.text, setup, facts) if facts is not None else []
+        found = [*warned, *left_waiting(source.text, config, policy_path)]
+        found += misfits(source.text, config, facts) if facts is not None else []
     except FindingsError as error:
         found = error.findings
     except SourceError as error:  # one file that is not there hides nothing of the others
@@ -305,8 +305,8 @@ def _check(
     findings = [finding.as_dict() for finding in found]
     return {
         "file": file,
-        "hash": None if _errors(findings) else setup["hash"],
-        "queues": len(setup["queues"]),
+        "hash": None if _errors(findings) else config["hash"],
+        "queues": len(config["queues"]),
         "findings": findings,
     }
 

@@ -21,7 +21,7 @@ from loomcard.experiments.replay_runs import (
     as_scenario,
     compare_rounds,
     moved,
-    recorded_setup,
+    recorded_config,
     renamings,
     replay_own,
     to_the_end,
@@ -106,11 +106,11 @@ def _recorded(journal: Path, covered: Coverage, as_json: bool) -> bool:
 
 def _other(wanted: Wanted, chosen: Choice, covered: Coverage, as_json: bool) -> bool:
     """Another policy's rounds, and with a seed its simulation; whether all rounds are the same."""
-    setup = chosen.compiled({}) or {}
-    renamed = renamings(wanted.pairs, setup)
+    config = chosen.compiled({}) or {}
+    renamed = renamings(wanted.pairs, config)
     with waiting("round by round"):
-        rounds = compare_rounds(wanted.journal, setup, renamed)
-    summaries = [] if wanted.seed is None else _simulated(wanted, chosen, setup, renamed)
+        rounds = compare_rounds(wanted.journal, config, renamed)
+    summaries = [] if wanted.seed is None else _simulated(wanted, chosen, config, renamed)
     if as_json:
         compared = {"rounds": as_document(rounds), "to_the_end": summaries}
         print_json(compared | {"journal": msgspec.to_builtins(covered)})
@@ -122,15 +122,15 @@ def _other(wanted: Wanted, chosen: Choice, covered: Coverage, as_json: bool) -> 
 
 
 def _simulated(
-    wanted: Wanted, chosen: Choice, setup: dict[str, Any], renamed: dict[str, str]
+    wanted: Wanted, chosen: Choice, config: dict[str, Any], renamed: dict[str, str]
 ) -> list[dict[str, Any]]:
     journal, seed, out = wanted.journal, wanted.seed, wanted.out
     assert seed is not None
     with waiting("to the end"):
         scenario = as_scenario(journal, seed)
-        recorded = recorded_setup(journal)
+        recorded = recorded_config(journal)
         runs, because = as_recorded(scenario, recorded)
-        runs |= to_the_end(moved(scenario, renamed), {chosen.name: setup})
+        runs |= to_the_end(moved(scenario, renamed), {chosen.name: config})
     if because:
         typer.echo(f"the recorded policy is not simulated: {because}", err=True)
     if out is not None:

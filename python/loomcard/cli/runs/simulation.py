@@ -43,14 +43,14 @@ def run_simulation(
     """
     chosen = choices(policies, Path())
     only_ours(chosen)
-    setups = [choice.compiled({}) or {} for choice in chosen]
+    configs = [choice.compiled({}) or {} for choice in chosen]
     file = find(workload)
     scenario = load(file, seed=seed)
-    for setup in setups:
-        refuse_mismatch(scenario, setup)
+    for config in configs:
+        refuse_mismatch(scenario, config)
     runs = [
-        Run(choice.name, setup, None if out is None else out / "journal" / f"{choice.name}-{seed}")
-        for choice, setup in zip(chosen, setups, strict=True)
+        Run(choice.name, config, None if out is None else out / "journal" / f"{choice.name}-{seed}")
+        for choice, config in zip(chosen, configs, strict=True)
     ]
     inputs = {file.name: file.read_bytes()}
     inputs |= {choice.source: (choice.text or "").encode() for choice in chosen}

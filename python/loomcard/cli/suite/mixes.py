@@ -74,7 +74,9 @@ def _cluster(
     if study.engine == ClusterKind.DOCKER:
         return DockerSuite(ComposeCluster.here(), target.parent)
     size = next(iter(study.mixes.values())).cluster
-    folders = [folder for cell in study.cells for folder in policies_folders(cell.setup, cell.home)]
+    folders = [
+        folder for cell in study.cells for folder in policies_folders(cell.config, cell.home)
+    ]
     return LocalSuite(
         target / "cluster", size, found, tuple(folder.absolute() for folder in folders)
     )

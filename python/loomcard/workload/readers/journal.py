@@ -136,7 +136,7 @@ class _Past:
         """What the oldest segment there is says of the time before it."""
         if state is None:
             return
-        self._apply(r.Setup(0, state["version"], state["setup"]))
+        self._apply(r.ConfigRecord(0, state["version"], state["config"]))
         for record in msgspec.convert(state["records"], list[r.AnyRecord]):
             self._apply(record)
         for number, started_ms, *_ in state["containers"]:
@@ -146,8 +146,8 @@ class _Past:
 
     def _apply(self, record: r.AnyRecord) -> None:
         match record:
-            case r.Setup():
-                self._queues = [queue["path"] for queue in record.setup["queues"]]
+            case r.ConfigRecord():
+                self._queues = [queue["path"] for queue in record.config["queues"]]
             case r.NodeAdded():
                 host = self._hosts[record.node] = (
                     record.name or record.id.rpartition(":")[0] or record.id

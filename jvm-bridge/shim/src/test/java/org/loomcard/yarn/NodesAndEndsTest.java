@@ -71,7 +71,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
    * the root's.
    */
   @Test
-  public void metricsOfTheRootAreThereBeforeAnySetup() throws Exception {
+  public void metricsOfTheRootAreThereBeforeAnyConfig() throws Exception {
     try (MockRM early = new MockRM(conf)) {
       QueueMetrics before = early.getResourceScheduler().getRootQueueMetrics();
       early.start();

@@ -145,7 +145,7 @@ public final class ChaosResourceManager extends ResourceManager {
     BridgeCounters counters = status.counters;
     figures.put("bridge", status.state.toString());
     figures.put("process", status.process);
-    figures.put("setup", status.applied.policyConfig.source);
+    figures.put("config", status.applied.policyConfig.source);
     figures.put("version", status.applied.version);
     figures.put("last_failure", status.lastFailure);
     figures.put("rounds", counters.rounds());

@@ -49,9 +49,9 @@ public final class BridgeMetrics implements MetricsSource {
     BridgeCounters counters = now.counters;
     MetricsRecordBuilder record = collector.addRecord(NAME).setContext("yarn")
         .tag(info("State", "Who schedules"), now.state.name().toLowerCase(Locale.ROOT))
-        .tag(info("SetupHash", "The policy configuration that governs"),
+        .tag(info("ConfigHash", "The policy configuration that governs"),
         now.applied.policyConfig.hash)
-        .addGauge(info("SetupVersion", "Version of the policy configuration that governs"),
+        .addGauge(info("ConfigVersion", "Version of the policy configuration that governs"),
         now.applied.version)
         .addGauge(info("Up", "1 while the policy schedules, 0 otherwise"),
             now.state == BridgeStatus.State.UP ? 1 : 0)

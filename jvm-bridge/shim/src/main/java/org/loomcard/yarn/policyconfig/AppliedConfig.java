@@ -38,7 +38,7 @@ public final class AppliedConfig {
     StringBuilder text = new StringBuilder("{\"version\":").append(version);
     text.append(",\"at_ms\":").append(atMs).append(",\"user\":");
     JsonText.quote(text, user).append(",\"yaml\":");
-    JsonText.quote(text, yaml).append(",\"setup\":").append(policyConfig.json);
+    JsonText.quote(text, yaml).append(",\"config\":").append(policyConfig.json);
     return text.append('}').toString();
   }
 
@@ -57,7 +57,8 @@ public final class AppliedConfig {
         case "at_ms": atMs = in.number("at_ms"); break;
         case "user": user = in.stringOrNull("user"); break;
         case "yaml": yaml = in.stringOrNull("yaml"); break;
-        case "setup": policyConfig = in.raw(); break;
+        case "setup": // of the version before
+        case "config": policyConfig = in.raw(); break;
         default: throw new MessageException(key + ": unknown key");
       }
     }

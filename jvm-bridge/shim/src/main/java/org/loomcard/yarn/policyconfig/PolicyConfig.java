@@ -59,7 +59,7 @@ public final class PolicyConfig {
    */
   public static PolicyConfig read(String json) throws MessageException {
     JsonCursor in = new JsonCursor(json);
-    in.openObject("setup");
+    in.openObject("config");
     String hash = null;
     String source = "";
     List<String> needs = Collections.emptyList();
@@ -67,31 +67,31 @@ public final class PolicyConfig {
     int schema = 0;
     for (String key = in.key(); key != null; key = in.key()) {
       switch (key) {
-        case "schema": schema = in.integer("setup: schema"); break;
-        case "hash": hash = in.string("setup: hash"); break;
-        case "source": source = in.string("setup: source"); break;
-        case "needs": needs = in.strings("setup: needs"); break;
-        case "files": in.rawValues("setup: files"); break; // of policies; Python's alone
+        case "schema": schema = in.integer("config: schema"); break;
+        case "hash": hash = in.string("config: hash"); break;
+        case "source": source = in.string("config: source"); break;
+        case "needs": needs = in.strings("config: needs"); break;
+        case "files": in.rawValues("config: files"); break; // of policies; Python's alone
         case "queues": readQueues(in, queues); break;
-        default: throw new MessageException("setup: " + key
+        default: throw new MessageException("config: " + key
             + ": unknown key; this shim reads policy configurations of schema "
             + SCHEMA);
       }
     }
     in.end();
     if (schema != SCHEMA) {
-      throw new MessageException("setup: schema: expected " + SCHEMA + ", found " + schema
+      throw new MessageException("config: schema: expected " + SCHEMA + ", found " + schema
           + "; compile the YAML again with the loomcard of this shim's version");
     }
     if (hash == null || queues.isEmpty()) {
-      throw new MessageException("setup: needs a hash and at least the queue root");
+      throw new MessageException("config: needs a hash and at least the queue root");
     }
     return new PolicyConfig(json, hash, source, needs, queues);
   }
 
   private static void readQueues(JsonCursor in, List<QueueSpec> queues) throws MessageException {
-    in.open("setup: queues");
-    while (in.objectElement("setup: queues[" + queues.size() + "]")) {
+    in.open("config: queues");
+    while (in.objectElement("config: queues[" + queues.size() + "]")) {
       queues.add(QueueSpec.read(queues.size(), in));
     }
   }

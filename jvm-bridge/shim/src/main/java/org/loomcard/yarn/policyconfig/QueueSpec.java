@@ -134,10 +134,10 @@ public final class QueueSpec {
     /** Reads one queue whose opening brace has been read. */
     private Fields(int index, JsonCursor in) throws MessageException {
       for (String key = in.key(); key != null; key = in.key()) {
-        read(key, "setup: queues[" + index + "]: " + key, in);
+        read(key, "config: queues[" + index + "]: " + key, in);
       }
       if (path == null || parent >= index || (index > 0) != (parent >= 0)) {
-        throw new MessageException("setup: queues[" + index
+        throw new MessageException("config: queues[" + index
             + "]: needs a path and a parent that stands before it");
       }
     }

@@ -226,7 +226,7 @@ public final class PolicyRounds {
     boolean snapshot = snapshotReason != null;
     if (snapshot) {
       batch.snapshot(now, snapshotReason);
-      batch.setup(now, applied.version, applied.policyConfig);
+      batch.config(now, applied.version, applied.policyConfig);
       batch.saved(now, saved);
     }
     scheduler.close(batch, snapshot);

@@ -30,7 +30,7 @@ public interface SchedulerState {
    *
    * <p>With {@code snapshot} everything is written from scratch (nodes, applications, attempts,
    * containers, asks, blacklists) and what was kept for the next batch, outcomes and events, is
-   * forgotten: the snapshot already holds it. The records {@code snapshot}, {@code setup} and
+   * forgotten: the snapshot already holds it. The records {@code snapshot}, {@code config} and
    * {@code saved} were then written by the caller, and queues are numbered by the policy
    * configuration applied last; a swap is always followed by a snapshot.
    */

@@ -54,7 +54,7 @@ public final class DryRun {
   private String firstRound(RunningPolicy candidate, AppliedConfig wanted) {
     BatchWriter batch = new BatchWriter(ROUND, 1, 0);
     batch.snapshot(0, "dry run");
-    batch.setup(0, wanted.version, wanted.policyConfig);
+    batch.config(0, wanted.version, wanted.policyConfig);
     batch.saved(0, Collections.<String, String>emptyMap());
     batch.check(0, 0, 0, 0, new long[resourceTypes]);
     String failed = "the first round of the new configuration, on an empty cluster, failed: ";

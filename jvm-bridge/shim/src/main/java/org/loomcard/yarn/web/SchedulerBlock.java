@@ -62,7 +62,7 @@ public final class SchedulerBlock extends HtmlBlock {
   }
 
   private static void tiles(DIV<Hamlet> page, JsonNode document) {
-    JsonNode policyConfig = document.path("setup");
+    JsonNode policyConfig = document.path("config");
     JsonNode bridge = document.path("bridge");
     JsonNode allocations = document.path("allocations");
     DIV<DIV<Hamlet>> tiles = page.div(".tiles");

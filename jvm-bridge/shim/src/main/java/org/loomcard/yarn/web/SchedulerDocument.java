@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import org.loomcard.yarn.bridge.BridgeStatus;
@@ -42,6 +43,9 @@ public final class SchedulerDocument {
       "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label",
       "label_guaranteed_ppm"};
 
+  /** Fields by their names of the version before, which go with the next one. */
+  private static final Map<String, String> FORMER = former();
+
   private SchedulerDocument() {
   }
 
@@ -56,7 +60,7 @@ public final class SchedulerDocument {
     ObjectNode document = JSON.createObjectNode();
     document.put("type", "loomcard");
     document.put("schedulerName", "LoomcardScheduler");
-    document.set("setup", policyConfig(status.applied, policyConfig));
+    document.set("config", policyConfig(status.applied, policyConfig));
     document.set("bridge", bridge(status, source.startedAtMs()));
     document.set("allocations", JSON.createObjectNode()
         .put("policy", source.allocatedByPolicy())
@@ -75,7 +79,16 @@ public final class SchedulerDocument {
         .put("containers", waiting.containers)
         .put("limit", limit));
     document.set("waiting", listed(waiting));
+    FORMER.forEach((former, name) -> document.set(former, document.get(name)));
     return document;
+  }
+
+  private static Map<String, String> former() {
+    Map<String, String> names = new LinkedHashMap<>();
+    names.put("setup", "config");
+    names.put("grants", "allocations");
+    names.put("holds", "reservations");
+    return names;
   }
 
   /** The tree in the envelope that every scheduler of YARN answers in. */

@@ -79,8 +79,8 @@ public final class BatchWriter {
     string(reason).append(']');
   }
 
-  public void setup(long at, int version, PolicyConfig policyConfig) {
-    open("setup", at).append(',').append(version).append(',').append(policyConfig.json).append(']');
+  public void config(long at, int version, PolicyConfig policyConfig) {
+    open("config", at).append(',').append(version).append(',').append(policyConfig.json).append(']');
   }
 
   /** @param saved JSON texts by {@code path:policy} */

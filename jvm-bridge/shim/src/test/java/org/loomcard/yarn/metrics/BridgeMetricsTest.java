@@ -47,7 +47,7 @@ public class BridgeMetricsTest {
     assertEquals(4L, shown.get("RefusedNodeFull"));
     assertEquals(1L, shown.get("RefusedLate"));
     assertEquals(5L, shown.get("Refused"));
-    assertEquals(3, shown.get("SetupVersion"));
+    assertEquals(3, shown.get("ConfigVersion"));
     for (String name : new String[] {"Up", "Rounds", "LastRoundMicros", "Late", "Resyncs"}) {
       assertNotNull(name, shown.get(name));
     }

@@ -33,7 +33,7 @@ public class PolicyConfigStoreTest {
 
   /** The configured policy configuration is version 1, until one is applied. */
   @Test
-  public void startsWithTheConfiguredSetup() throws Exception {
+  public void startsWithTheFirstConfig() throws Exception {
     write("setup.json", Golden.policyConfig().json + "\n");
     AppliedConfig first = store().load();
     assertEquals(1, first.version);
@@ -42,7 +42,7 @@ public class PolicyConfigStoreTest {
 
   /** The policy configuration applied last wins over the configured one, byte for byte. */
   @Test
-  public void startsWithTheSetupAppliedLast() throws Exception {
+  public void startsWithTheConfigAppliedLast() throws Exception {
     write("setup.json", "not even JSON");
     store().apply(new AppliedConfig(Golden.policyConfig(), 7, "policy: \"drf\"\n"));
     AppliedConfig last = store().load();
@@ -65,7 +65,7 @@ public class PolicyConfigStoreTest {
 
   /** No policy configuration at all: the error names key and command. */
   @Test
-  public void saysWhatToDoWithoutASetup() throws Exception {
+  public void saysWhatToDoWithoutAConfig() throws Exception {
     refused("setup.json: no such file; compile one with 'loomcard cluster render'");
     conf.unset(BridgeConfig.SETUP_PATH);
     refused("loomcard.setup.path is not set");
@@ -75,9 +75,9 @@ public class PolicyConfigStoreTest {
   @Test
   public void namesADamagedFile() throws Exception {
     write("setup.json", "{\"schema\":9,\"hash\":\"\",\"queues\":[]}");
-    refused("setup.json: setup: schema: expected 1, found 9");
+    refused("setup.json: config: schema: expected 1, found 9");
     assertTrue(file("state").mkdirs());
-    write("state/applied.json", "{\"version\":1,\"setup\":{\"sch");
+    write("state/applied.json", "{\"version\":1,\"config\":{\"sch");
     refused("applied.json: not JSON");
   }
 

@@ -72,8 +72,8 @@ abstract class ChurnTestBase {
   private File compiled(String yaml) throws Exception {
     File out = folder.newFile("setup.json");
     Process process = new ProcessBuilder(python(), "-c", "import sys\n"
-        + "from pathlib import Path\nfrom loomcard.config import canonical_json, compile_setup\n"
-        + "made = compile_setup(sys.argv[1], 'churn.yml', policy_path=[Path(sys.argv[3])])\n"
+        + "from pathlib import Path\nfrom loomcard.config import canonical_json, compile_config\n"
+        + "made = compile_config(sys.argv[1], 'churn.yml', policy_path=[Path(sys.argv[3])])\n"
         + "open(sys.argv[2], 'w').write(canonical_json(made))",
         yaml, out.getPath(), policies().getPath()).inheritIO().start();
     assertTrue(process.waitFor(60, TimeUnit.SECONDS));

@@ -30,7 +30,7 @@ final class SampleStatus implements StatusSource {
       + "\"maximum_applications_per_user\":3,\"maximum_allocation\":{\"memory_mb\":8192},"
       + "\"maximum_lifetime_s\":3600,\"labels\":[\"gpu\"],\"default_label\":\"gpu\","
       + "\"label_maximum_ppm\":{\"gpu\":500000},\"label_guaranteed_ppm\":{\"gpu\":250000},";
-  private static final String SETUP = "{\"hash\":\"9f2c4e\",\"needs\":[],\"queues\":["
+  private static final String CONFIG = "{\"hash\":\"9f2c4e\",\"needs\":[],\"queues\":["
       + QUEUE + "\"leaf\":false,\"options\":{},\"parent\":null,\"path\":\"root\","
       + "\"policy\":\"drf\",\"submit\":[\"*\"],\"weight\":1.0},"
       + QUEUE + LIMITS
@@ -56,7 +56,7 @@ final class SampleStatus implements StatusSource {
 
   private static AppliedConfig governing() {
     try {
-      return new AppliedConfig(PolicyConfig.read(SETUP), 3, "policy: drf\n");
+      return new AppliedConfig(PolicyConfig.read(CONFIG), 3, "policy: drf\n");
     } catch (MessageException e) {
       throw new AssertionError(e);
     }

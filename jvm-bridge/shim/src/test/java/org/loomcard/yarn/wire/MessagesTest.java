@@ -27,7 +27,7 @@ public class MessagesTest {
     out.outcomes(10, 6, 41, new long[] {2, 3},
         Arrays.asList(new Refusal(1, 2, "NODE_FULL"), new Refusal(3, 1, "USER_LIMIT")));
     out.snapshot(11, "start");
-    out.setup(11, 2, Golden.policyConfig());
+    out.config(11, 2, Golden.policyConfig());
     out.saved(11, Collections.singletonMap("root.a:dress", "{\"delta\":0.25}"));
     out.nodeAdded(12, 1, "n1:45454", "/rack1", new long[] {20480, 20, 4}, "", "n1", false);
     out.nodeRemoved(13, 2, "lost");
@@ -122,7 +122,7 @@ public class MessagesTest {
 
   /** A compiled policy configuration is read whole, and its text kept as it came. */
   @Test
-  public void readsTheGoldenSetup() throws Exception {
+  public void readsTheGoldenConfig() throws Exception {
     PolicyConfig policyConfig = Golden.policyConfig();
     assertEquals("[\"compiled\"," + policyConfig.json + "]", Golden.message("compiled"));
     assertTrue(policyConfig.needsHeartbeats());
@@ -155,7 +155,7 @@ public class MessagesTest {
     refused("{}", "reply: expected an array");
     refused("[\"plan\",1", "Unexpected end-of-input");
     refused("[\"pland\",1]", "expected the tag plan, found pland");
-    refused("[\"plan\",1,[[\"allocate\",1]],[],[],{},{},[],[],[],null,[]]",
+    refused("[\"plan\",1,[[\"give\",1]],[],[],{},{},[],[],[],null,[]]",
         "tag allocate, preempt, reserve or unreserve");
     refused("[\"plan\",1,[[\"allocate\",1,20,-1,1,\"2\",1]],[],[],{},{},[],[],[],null,[]]",
         "allocate: count: expected an integer at character 33, found \"2\"");
@@ -184,13 +184,13 @@ public class MessagesTest {
    * refused.
    */
   @Test
-  public void refusesSetupsItDoesNotUnderstand() throws Exception {
+  public void refusesConfigsItDoesNotUnderstand() throws Exception {
     String good = Golden.policyConfig().json;
-    setupRefused(good.replace("\"schema\":1", "\"schema\":2"),
-        "setup: schema: expected 1, found 2");
-    setupRefused(good.replace("\"walked\"", "\"wakled\""), "queues[0]: wakled: unknown key");
-    setupRefused(good.replace("\"parent\":0", "\"parent\":1"), "parent that stands before it");
-    setupRefused("{}", "setup: schema: expected 1, found 0");
+    configRefused(good.replace("\"schema\":1", "\"schema\":2"),
+        "config: schema: expected 1, found 2");
+    configRefused(good.replace("\"walked\"", "\"wakled\""), "queues[0]: wakled: unknown key");
+    configRefused(good.replace("\"parent\":0", "\"parent\":1"), "parent that stands before it");
+    configRefused("{}", "config: schema: expected 1, found 0");
   }
 
   private static void refused(String reply, String why) {
@@ -202,7 +202,7 @@ public class MessagesTest {
     }
   }
 
-  private static void setupRefused(String json, String why) {
+  private static void configRefused(String json, String why) {
     try {
       PolicyConfig.read(json);
       fail("taken as a policy configuration: " + json);

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from loomcard.api import registry
-from loomcard.config import compile_setup
+from loomcard.config import compile_config
 from loomcard.stress.scenario import Candidate
 
 UNDER_TEST = "under-test"
@@ -28,14 +28,14 @@ def compiled(policy: Any, queues: dict[str, Any] | None = None) -> dict[str, Any
     if isinstance(policy, dict):
         return policy
     if is_yaml(policy):
-        return compile_setup(policy, "test")
+        return compile_config(policy, "test")
     name, options = named(policy)
     below = {} if queues is None else {"queues": queues}
     text = json.dumps({"version": 1, "policy": name, "options": options, **below})
-    return compile_setup(text, "test")
+    return compile_config(text, "test")
 
 
-def set_ups(policy: Any) -> dict[str, dict[str, Any]]:
+def configs(policy: Any) -> dict[str, dict[str, Any]]:
     """Compiled configurations that show a policy in its places, by a word for each: alone, and
     among queues with weights, guarantees, maxima and user limits. A configuration is taken as it
     is.
@@ -51,7 +51,7 @@ def set_ups(policy: Any) -> dict[str, dict[str, Any]]:
     else:
         inner = {"weight": 2, "guaranteed": "25%", "queues": {"x": limits, "y": {}}}
         among = {"version": 1, **here, "queues": {"a": inner, "b": {**here, **limits}}}
-    return {"alone": compiled(policy), "queues": compile_setup(json.dumps(among), "test")}
+    return {"alone": compiled(policy), "queues": compile_config(json.dumps(among), "test")}
 
 
 def candidate(policy: Any) -> Candidate:
