@@ -33,7 +33,7 @@ def test_one_module_or_a_pattern_is_chosen() -> None:
     [
         ("loomcard.model.placement.x_fits__mutmut_3", "model/placement", "fits"),
         ("loomcard.api.plan.xǁPlanǁplace__mutmut_12", "api/plan", "Plan.place"),
-        ("loomcard.api.reserve.x__rows__mutmut_1", "api/hold", "_rows"),
+        ("loomcard.api.reserve.x__rows__mutmut_1", "api/reserve", "_rows"),
         ("loomcard.results.jain.x_x_axis__mutmut_1", "results/jain", "x_axis"),
     ],
 )

@@ -99,8 +99,8 @@ class Load:
         self.free = [amount * SERVERS for amount in each]
         self.now, self.rounds, self.records, self.next = 0, 0, 0, 1
         self.waiting: list[Any] = [
-            r.Snapshot(0, "start"), r.ConfigRecord(0, 1, compiled), r.SavedState(0, {}),
-            *(r.NodeAdded(0, n, f"n{n}:1", "/r", tuple(each), "", f"n{n}")
+            r.SnapshotRecord(0, "start"), r.ConfigRecord(0, 1, compiled), r.SavedStateRecord(0, {}),
+            *(r.NodeAddedRecord(0, n, f"n{n}:1", "/r", tuple(each), "", f"n{n}")
               for n in range(1, SERVERS + 1)),
         ]  # fmt: skip
         for number, amounts in enumerate(self.size, 1):
@@ -136,7 +136,7 @@ class Load:
             given=len(given), taken=len(taken), reported=bool(plan.reports), looked=self._looked()
         )
         if given:
-            self.waiting.append(r.Outcomes(self.now, self.rounds, numbers[0], numbers, []))
+            self.waiting.append(r.OutcomesRecord(self.now, self.rounds, numbers[0], numbers, []))
         return len(given)
 
     def _looked(self) -> bool:
@@ -149,7 +149,7 @@ class Load:
         """A container ends."""
         add_all([self.free], self.size[self.running.pop(number) - 1])
         self.taken.pop(number, None)
-        self.waiting.append(r.ContainerCompleted(self.now, number, kind, 0))
+        self.waiting.append(r.ContainerCompletedRecord(self.now, number, kind, 0))
 
     def ask(self, application: int, count: int) -> None:
         """From now on it asks for so many."""
@@ -197,15 +197,15 @@ class Load:
 def _application(number: int, queue: int, size: tuple[int, int]) -> list[Any]:
     id_ = f"application_1_{number:06d}"
     return [
-        r.ApplicationAdded(0, number, id_, queue, "user", "", "", [], 0, 0, {}),
-        r.AttemptAdded(0, number, number, 1, True),
-        r.AttemptRegistered(0, number),
+        r.ApplicationAddedRecord(0, number, id_, queue, "user", "", "", [], 0, 0, {}),
+        r.AttemptAddedRecord(0, number, number, 1, True),
+        r.AttemptRegisteredRecord(0, number),
         _asked(number, size, ASKED),
     ]
 
 
 def _asked(number: int, size: tuple[int, int], count: int) -> Any:
-    return r.AskChanged(0, number, 20, 0, False, size, count, {}, {}, True, "", [])
+    return r.AskChangedRecord(0, number, 20, 0, False, size, count, {}, {}, True, "", [])
 
 
 def _paths(cell: Cell) -> Iterator[str]:

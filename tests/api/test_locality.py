@@ -61,7 +61,7 @@ def test_a_strict_ask_that_waits_says_locality():
 def test_blacklisted_hosts_and_racks_are_left_out():
     """Neither a host nor a rack on the attempt's blacklist gets a container."""
     engine = cluster()
-    engine.send(r.Blacklist(0, 1, ["/a"]))
+    engine.send(r.BlacklistRecord(0, 1, ["/a"]))
     engine.ask(1, 3)
     plan = engine.exchange()
     assert [(d.node, d.count) for d in plan.decisions] == [(3, 2)]

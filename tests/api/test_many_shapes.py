@@ -82,6 +82,6 @@ def test_who_may_have_nothing_is_looked_at_once_not_for_each_shape(policy, monke
     top = fill.MemberIndex.top
     monkeypatch.setattr(fill.MemberIndex, "top", lambda *given: looked.append(1) or top(*given))
     for _ in range(5):
-        made.send(r.TimerFired(made.now, 1))
+        made.send(r.TimerFiredRecord(made.now, 1))
         assert made.round(1000) == []
     assert 5 <= len(looked) < SHAPES

@@ -49,13 +49,13 @@ def test_an_applications_own_stream(policy, large, small):
     made.ask(1, 9999, priority=small, request_id=1)
     made.round()
     for container in made.containers:
-        made.send(r.ContainerStarted(made.now, container))
+        made.send(r.ContainerStartedRecord(made.now, container))
     made.ask(1, 1, (4096, 4), priority=large, request_id=2)
     served = []
     for _ in range(RESERVE_AFTER_MS // 1000 + 15):
         made.complete(min(made.containers))
         served += [g.size for g in made.round(1000)]
-        made.send(r.ContainerStarted(made.now, max(made.containers)))
+        made.send(r.ContainerStartedRecord(made.now, max(made.containers)))
     first = policy != "tetris" and small < large  # to tetris all asks of an application are alike
     assert ((4096, 4) in served) is not first
 
@@ -145,7 +145,7 @@ def test_the_hold_ends_with_its_container():
         lambda made: made.ask(1, 0, (4096, 4)),
         lambda made: made.ask(1, 1, (8192, 4)),
         lambda made: made.end_app(1),
-        lambda made: made.send(r.NodeRelabelled(made.now, 2, "")),
+        lambda made: made.send(r.NodeRelabelledRecord(made.now, 2, "")),
     ],
     ids=["ask", "size", "application", "none"],
 )
@@ -309,7 +309,7 @@ def test_a_hold_moves_from_a_node_where_services_run():
         small(made, 2000 + step)
         allocated = made.round(1000)
         for g in allocated:
-            made.send(r.ContainerStarted(made.now, g.number))
+            made.send(r.ContainerStartedRecord(made.now, g.number))
         if any(g.app == 1 for g in allocated):
             break
     assert any(g.app == 1 and g.node == 2 for g in made.containers.values()), smalls

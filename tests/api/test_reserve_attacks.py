@@ -46,7 +46,7 @@ class Attack:
         if min(self.made.timers.values(), default=step_ms + self.made.now) <= self.made.now + 1:
             self.allocated += self.made.round(1)
         for number in list(self.made.containers):
-            self.made.send(r.ContainerStarted(self.made.now, number))
+            self.made.send(r.ContainerStartedRecord(self.made.now, number))
 
     def flow(self, part: float = 0.1) -> None:
         """Some containers end, as many small ones come."""
@@ -111,7 +111,7 @@ def test_a_node_that_can_no_longer_run_it_is_given_back(change):
     if change == "label":
         attack.made.relabel_node(node, "gpu")
     else:
-        attack.made.send(r.NodeResized(attack.made.now, node, (3072, 3)))
+        attack.made.send(r.NodeResizedRecord(attack.made.now, node, (3072, 3)))
     attack.flow()
     assert node not in attack.held_for(1)
     while not any(allocated.app == 1 for allocated in attack.allocated):

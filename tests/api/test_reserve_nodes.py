@@ -113,7 +113,7 @@ def test_a_hold_moves_where_the_share_forbids_another_one():
         made.complete(min(n for n in made.containers if n not in services))
         small(made, 2000 + step)
         for allocated in made.round(1000):
-            made.send(r.ContainerStarted(made.now, allocated.number))
+            made.send(r.ContainerStartedRecord(made.now, allocated.number))
         assert len(made.reservations) <= 1
         if not made.asks.get((1, 20, 0)):
             break

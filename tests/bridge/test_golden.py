@@ -49,7 +49,7 @@ def test_fields_mean_what_the_page_says() -> None:
     assert isinstance(batch, messages.Batch)
     assert (batch.round, batch.first_seq, batch.now_ms) == (7, 4242, 29)
     assert batch.check == messages.Check(1, 1, 1, pending=3, free=(8192, 9, 4))
-    ask = next(r for r in batch.records if isinstance(r, messages.AskChanged))
+    ask = next(r for r in batch.records if isinstance(r, messages.AskChangedRecord))
     assert (ask.attempt, ask.priority, ask.allocation_request_id, ask.count) == (1, 20, -1, 3)
     assert (ask.hosts, ask.racks, ask.relax_locality) == (
         {"n1": 2, "n2": 1},
@@ -57,14 +57,14 @@ def test_fields_mean_what_the_page_says() -> None:
         True,
     )
     assert ask.strict_racks == ["/rack2"]
-    done = next(r for r in batch.records if isinstance(r, messages.ContainerCompleted))
+    done = next(r for r in batch.records if isinstance(r, messages.ContainerCompletedRecord))
     assert (done.container, done.kind, done.exit_status) == (41, "completed", -1000)
     assert (done.launched_ms, done.ended_ms) == (25, 26)
-    node = next(r for r in batch.records if isinstance(r, messages.NodeAdded))
+    node = next(r for r in batch.records if isinstance(r, messages.NodeAddedRecord))
     assert (node.label, node.name, node.shared) == ("", "n1", False)
-    moved = next(r for r in batch.records if isinstance(r, messages.NodeRelabelled))
+    moved = next(r for r in batch.records if isinstance(r, messages.NodeRelabelledRecord))
     assert (moved.label, moved.shared) == ("ssd", True)
-    kept = next(r for r in batch.records if isinstance(r, messages.ContainerAdded))
+    kept = next(r for r in batch.records if isinstance(r, messages.ContainerAddedRecord))
     assert (kept.allocated_ms, kept.started_ms, kept.preempting_since) == (-7, 24, None)
 
 

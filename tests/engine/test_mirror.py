@@ -35,11 +35,11 @@ def spoil_count(engine: Cluster) -> None:
 
 
 def spoil_name(engine: Cluster) -> None:
-    engine.waiting.append(r.ContainerStarted(0, 4711))
+    engine.waiting.append(r.ContainerStartedRecord(0, 4711))
 
 
 def spoil_outcomes(engine: Cluster) -> None:
-    engine.outcomes = r.Outcomes(0, 77, 1, [], [])
+    engine.outcomes = r.OutcomesRecord(0, 77, 1, [], [])
 
 
 def spoil_free(engine: Cluster) -> None:
@@ -92,7 +92,7 @@ def test_node_loss_takes_capacity_and_room_away():
     engine = running()
     for allocated in [g for g in engine.containers.values() if g.node == 2]:
         engine.complete(allocated.number, "lost")
-    engine.send(r.NodeRemoved(0, 2, "lost"))
+    engine.send(r.NodeRemovedRecord(0, 2, "lost"))
     engine.round()
     assert tuple(engine.session.mirror.state.capacity) == (4096, 4)
     assert all(g.node == 1 for g in engine.containers.values())
@@ -101,7 +101,7 @@ def test_node_loss_takes_capacity_and_room_away():
 def test_a_shrunken_node_gets_nothing_until_its_containers_end():
     """A node may hold more than its new capacity; free is negative and nothing fits."""
     engine = running()
-    engine.send(r.NodeResized(0, 1, (1024, 1)))
+    engine.send(r.NodeResizedRecord(0, 1, (1024, 1)))
     first = next(g.number for g in engine.containers.values() if g.node == 1)
     plan = engine.exchange()
     assert plan.decisions == []
@@ -118,7 +118,7 @@ def test_a_resized_container_changes_use_everywhere():
     engine.complete(
         next(g.number for g in engine.containers.values() if g != first and g.node == 1)
     )
-    engine.send(r.ContainerResized(0, first.number, (2048, 1)))
+    engine.send(r.ContainerResizedRecord(0, first.number, (2048, 1)))
     engine.exchange()
     state = engine.session.mirror.state
     app = state.applications[first.attempt]
@@ -132,8 +132,8 @@ def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
     """
     engine = running()
     kept = next(g for g in engine.containers.values() if g.attempt == 1)
-    engine.send(r.AttemptRemoved(0, 1, "FAILED"))
-    engine.send(r.AttemptAdded(0, 7, 1, 2, True))
+    engine.send(r.AttemptRemovedRecord(0, 1, "FAILED"))
+    engine.send(r.AttemptAddedRecord(0, 7, 1, 2, True))
     engine.round()
     app = engine.session.mirror.state.applications[1]
     assert app.pending_count == 0
@@ -151,7 +151,7 @@ def test_a_moved_application_takes_its_use_and_demand_along():
     engine.add_app(1, queue=1)
     engine.ask(1, 5)
     engine.round()
-    engine.send(r.ApplicationChanged(0, 1, 2, 0))
+    engine.send(r.ApplicationChangedRecord(0, 1, 2, 0))
     engine.round()
     a, b = engine.session.mirror.state.queues[1:]
     assert (a.used, a.pending_count, list(a.applications)) == ([0, 0], 0, [])
@@ -196,7 +196,7 @@ def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():
         engine = Cluster(flat("fifo"))
         engine.add_app(1)
         engine.round()
-        records = [r.AskChanged(0, 1, 20, key, False, (1024, 1), 1, {}, {}, True, "")
+        records = [r.AskChangedRecord(0, 1, 20, key, False, (1024, 1), 1, {}, {}, True, "")
                    for key in reversed(range(keys))]  # fmt: skip
         gone = [msgspec.structs.replace(record, count=0) for record in records]
         mirror = engine.session.mirror

@@ -94,7 +94,7 @@ def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
     assert plan.timers == [(1, 60)]
     engine.commit(plan)
     assert engine.round(20) == []
-    engine.send(r.TimerFired(60, 1))
+    engine.send(r.TimerFiredRecord(60, 1))
     assert [g.node for g in engine.round(30)] == [1]
 
 
@@ -166,7 +166,7 @@ def test_a_policy_bound_to_heartbeats_is_asked_at_each():
     engine.ask(1, 2)
     assert engine.round() == []
     for node in (2, 1):
-        engine.send(r.NodeHeartbeat(engine.now, node))
+        engine.send(r.NodeHeartbeatRecord(engine.now, node))
         assert [g.node for g in engine.round()] == [node]
 
 
@@ -190,7 +190,7 @@ def test_a_policy_bound_to_heartbeats_is_asked_at_each_two_levels_down_too():
     assert engine.round() == []
     for node in (2, 1):
         assert engine.round() == []
-        engine.send(r.NodeHeartbeat(engine.now, node))
+        engine.send(r.NodeHeartbeatRecord(engine.now, node))
         assert [g.node for g in engine.round()] == [node]
 
 
@@ -199,7 +199,7 @@ def test_a_timer_two_levels_down_brings_a_turn_to_the_queue_between():
     engine = nested("test-delay", wait_ms=50)
     engine.ask(1, 1, hosts={"n9": 1})
     assert engine.round() == engine.round(20) == []
-    engine.send(r.TimerFired(60, 2))
+    engine.send(r.TimerFiredRecord(60, 2))
     assert [g.node for g in engine.round(30)] == [1]
 
 
@@ -286,7 +286,7 @@ def test_a_timer_fires_for_the_instance_that_set_it_and_for_no_other():
     """TimerFired is among the changes of its own instance only."""
     engine = under("drf", "test-counter", "test-counter")
     engine.round()
-    engine.send(r.TimerFired(5, 2))
+    engine.send(r.TimerFiredRecord(5, 2))
     engine.round()
     seen = {i: engine.session.tree.instances[i].memory["seen"].count("TimerFired") for i in (1, 2)}
     assert seen == {1: 0, 2: 1}
@@ -319,7 +319,7 @@ def test_what_is_saved_survives_a_restart_of_the_process():
     """``saved`` goes out every second here; a new process with it goes on from there."""
     first = Cluster(flat("test-counter"))
     for _ in range(5):
-        first.send(r.NodeHeartbeat(0, 1)) if 1 in first.nodes else first.add_node(1, 1, 1)
+        first.send(r.NodeHeartbeatRecord(0, 1)) if 1 in first.nodes else first.add_node(1, 1, 1)
         first.round(500)
     assert first.saved["root.default:test-counter"] >= 3
     second = Cluster(flat("test-counter"), saved=first.saved)

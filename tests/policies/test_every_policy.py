@@ -211,8 +211,8 @@ def test_a_removed_application_is_forgotten_by_every_policy():
             "0": [2, memory["application_1700000000000_0001"]["0"][1]]
         }
     }
-    made.send(r.AttemptRemoved(made.now, 1, "FINISHED"))
-    made.send(r.ApplicationRemoved(made.now, 1, "FINISHED"))
+    made.send(r.AttemptRemovedRecord(made.now, 1, "FINISHED"))
+    made.send(r.ApplicationRemovedRecord(made.now, 1, "FINISHED"))
     made.applications.discard(1)
     made.round()
     assert made.session.tree.instances[1].memory == {}

@@ -49,14 +49,14 @@ def test_figure_2_by_marks_alone(beat_ms):
     assert mean(ends(wanted, "carbyne")) < 1.56 + late
 
 
-def played(wanted: Scenario, policy: str) -> tuple[Simulation, list[r.AskChanged]]:
+def played(wanted: Scenario, policy: str) -> tuple[Simulation, list[r.AskChangedRecord]]:
     """A run, and every ask that the ResourceManager heard."""
     simulation = Simulation(wanted, compiled(policy), check=True)
-    asked: list[r.AskChanged] = []
+    asked: list[r.AskChangedRecord] = []
     send = simulation.rm.send
 
     def noted(record: r.AnyRecord) -> None:
-        asked.extend([record] if isinstance(record, r.AskChanged) else [])
+        asked.extend([record] if isinstance(record, r.AskChangedRecord) else [])
         send(record)
 
     simulation.rm.send = noted  # type: ignore[method-assign]

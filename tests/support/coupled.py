@@ -31,7 +31,7 @@ def job(made: Cluster, app: int, maps: int, reduces: int, **keys: Any) -> None:
 def beat(made: Cluster, *nodes: int) -> list[tuple[int, int, int]]:
     """A round with these heartbeats, in order: (application, priority, node) of each allocation."""
     for node in nodes:
-        made.send(r.NodeHeartbeat(made.now, node))
+        made.send(r.NodeHeartbeatRecord(made.now, node))
     return facts(made.round())
 
 

@@ -45,7 +45,7 @@ def come(cluster: Cluster, **counts: int) -> None:
 def begin(cluster: Cluster, allocated: list[Allocated]) -> None:
     """The nodes report them RUNNING."""
     for each in allocated:
-        cluster.send(r.ContainerStarted(cluster.now, each.number))
+        cluster.send(r.ContainerStartedRecord(cluster.now, each.number))
 
 
 def of(allocated: list[Allocated], app: int) -> list[Allocated]:

@@ -17,7 +17,7 @@ def crowded(compiled: dict[str, Any], nodes: int) -> Cluster:
         small(made, number)
     made.round()
     for container in made.containers:
-        made.send(r.ContainerStarted(made.now, container))
+        made.send(r.ContainerStartedRecord(made.now, container))
     made.add_app(1, submitted_ms=-1)
     made.ask(1, 1, (4096, 4))
     return made
@@ -39,7 +39,7 @@ def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> list:
         small(made, number := number + 1)
         allocated += made.round(step_ms)
         for g in made.containers.values():
-            made.send(r.ContainerStarted(made.now, g.number)) if g.number == max(
+            made.send(r.ContainerStartedRecord(made.now, g.number)) if g.number == max(
                 made.containers
             ) else None
     return allocated

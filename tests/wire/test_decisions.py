@@ -3,7 +3,7 @@
 import pytest
 
 from loomcard.wire.decisions import allocated, read_decisions, write_decisions
-from loomcard.wire.messages import Allocate, Outcomes, Preempt, Reserve, Unreserve
+from loomcard.wire.messages import Allocate, OutcomesRecord, Preempt, Reserve, Unreserve
 
 PLAN = [
     (Allocate(1, 20, 0, 3, 4, 1), ("a tag", 7)),
@@ -22,7 +22,7 @@ def test_decisions_are_read_back_with_their_tags() -> None:
 def test_each_container_is_found_whose_decision_was_not_refused() -> None:
     """Two refusals of one decision add up; those of reservations and preemptions take no number."""
     refusals = [(0, 1, "NODE_FULL"), (0, 2, "STALE"), (1, 1, "STALE"), (2, 1, "RESERVED")]
-    outcomes = Outcomes(0, 1, 30, [7, 8, 9], refusals)
+    outcomes = OutcomesRecord(0, 1, 30, [7, 8, 9], refusals)
     first, last = DECISIONS[0], DECISIONS[4]
     assert list(allocated(DECISIONS, outcomes)) == [(first, 30, 7), (last, 31, 8), (last, 32, 9)]
 
@@ -30,4 +30,4 @@ def test_each_container_is_found_whose_decision_was_not_refused() -> None:
 @pytest.mark.parametrize(("numbers", "says"), [([1] * 5, "is missing"), ([1] * 7, "more outcomes")])
 def test_outcomes_of_another_plan_are_an_error(numbers: list[int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        list(allocated(DECISIONS, Outcomes(0, 1, 30, numbers, [])))
+        list(allocated(DECISIONS, OutcomesRecord(0, 1, 30, numbers, [])))

@@ -46,7 +46,7 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
         if step == 9:
             engine.send(r.ConfigRecord(0, 2, engine.compiled))
         if step in (6, 14):
-            engine.send(r.TimerFired(engine.now, 2))
+            engine.send(r.TimerFiredRecord(engine.now, 2))
         engine.round(400, late=step == 11)
     engine.session.journal.close()
     return engine

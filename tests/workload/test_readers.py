@@ -232,31 +232,36 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
     """
     config = {"queues": [{"path": "root"}, {"path": "root.default"}]}
     opening = [
-        r.Snapshot(0, "first"),
+        r.SnapshotRecord(0, "first"),
         r.ConfigRecord(0, 1, config),
-        r.NodeAdded(0, 3, "h1:45454", "/r", (4096, 4)),
-        r.ApplicationAdded(100, 7, "application_1_0001", 1, "ann", "n", "TEZ", ["t"], 0, 100, {}),
-        r.AttemptAdded(100, 5, 7, 1, unmanaged=True),
-        r.AskChanged(200, 5, 4, 0, False, (512, 1), 5, {"h1": 2, "h2": 2}, {}, True, ""),
+        r.NodeAddedRecord(0, 3, "h1:45454", "/r", (4096, 4)),
+        r.ApplicationAddedRecord(
+            100, 7, "application_1_0001", 1, "ann", "n", "TEZ", ["t"], 0, 100, {}
+        ),
+        r.AttemptAddedRecord(100, 5, 7, 1, unmanaged=True),
+        r.AskChangedRecord(200, 5, 4, 0, False, (512, 1), 5, {"h1": 2, "h2": 2}, {}, True, ""),
     ]
     allocation = r.PlanReply(1, [r.Allocate(5, 4, 0, 3, 5, 0)])
     later = [
-        r.Outcomes(300, 1, 10, [2, 3, 4, 5], [(0, 1, "NODE_FULL")]),
-        *[r.ContainerStarted(400, number) for number in (10, 11, 12)],
-        r.ContainerCompleted(450, 11, "preempted", -102),
-        r.ContainerCompleted(500, 12, "completed", 1),
-        r.ContainerCompleted(1400, 10, "completed", 0),
-        r.ContainerCompleted(1500, 13, "released", -100),
-        r.ContainerAdded(1500, 14, 5, 6, 3, (512, 1), 8, 0, False, "allocated", "fallback"),
-        r.ContainerStarted(1600, 14),
-        r.ContainerCompleted(1900, 14, "killed", 143),
-        r.ContainerAdded(1900, 15, 5, 7, 3, (512, 1), 4, 0, False, "running", "fallback"),
+        r.OutcomesRecord(300, 1, 10, [2, 3, 4, 5], [(0, 1, "NODE_FULL")]),
+        *[r.ContainerStartedRecord(400, number) for number in (10, 11, 12)],
+        r.ContainerCompletedRecord(450, 11, "preempted", -102),
+        r.ContainerCompletedRecord(500, 12, "completed", 1),
+        r.ContainerCompletedRecord(1400, 10, "completed", 0),
+        r.ContainerCompletedRecord(1500, 13, "released", -100),
+        r.ContainerAddedRecord(1500, 14, 5, 6, 3, (512, 1), 8, 0, False, "allocated", "fallback"),
+        r.ContainerStartedRecord(1600, 14),
+        r.ContainerCompletedRecord(1900, 14, "killed", 143),
+        r.ContainerAddedRecord(1900, 15, 5, 7, 3, (512, 1), 4, 0, False, "running", "fallback"),
     ]
-    after = [*opening[:3],
-             r.ApplicationAdded(50, 9, "application_2_0001", 1, "ann", "n", "TEZ", [], 0, 50, {}),
-             r.AttemptAdded(50, 5, 9, 1, unmanaged=True),
-             r.ContainerAdded(60, 10, 5, 1, 3, (256, 1), 6, 0, False, "allocated", "fallback"),
-             r.ContainerStarted(60, 10), r.ContainerCompleted(90, 10, "completed", 0)]  # fmt: skip
+    after = [
+        *opening[:3],
+        r.ApplicationAddedRecord(50, 9, "application_2_0001", 1, "ann", "n", "TEZ", [], 0, 50, {}),
+        r.AttemptAddedRecord(50, 5, 9, 1, unmanaged=True),
+        r.ContainerAddedRecord(60, 10, 5, 1, 3, (256, 1), 6, 0, False, "allocated", "fallback"),
+        r.ContainerStartedRecord(60, 10),
+        r.ContainerCompletedRecord(90, 10, "completed", 0),
+    ]
     for epoch, batches in (
         (1000, [(opening, allocation), (later, r.PlanReply(2))]),
         (6000, [(after, r.PlanReply(1))]),

@@ -153,9 +153,9 @@ def first_round(
 def _decide(config: Mapping[str, Any], search: Sequence[Path] | None, notify: Notify) -> None:
     types = resource_types(config)
     records: list[r.AnyRecord] = [
-        r.Snapshot(0, "check"),
+        r.SnapshotRecord(0, "check"),
         r.ConfigRecord(0, 1, dict(config)),
-        r.SavedState(0, {}),
+        r.SavedStateRecord(0, {}),
     ]
     mirror = Mirror(types, ["reservations"])
     mirror.apply(r.Batch(1, 1, 0, r.Check(0, 0, 0, 0, (0,) * len(types)), records))

@@ -77,18 +77,24 @@ def _play(config: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]
     types = resource_types(config)
     mirror = Mirror(types, ["reservations"])
     leaves = [n for n, queue in enumerate(config["queues"]) if queue["leaf"]]
-    mirror.absorb([r.Snapshot(0, "check"), r.ConfigRecord(0, 1, dict(config)), r.SavedState(0, {})])
+    mirror.absorb(
+        [
+            r.SnapshotRecord(0, "check"),
+            r.ConfigRecord(0, 1, dict(config)),
+            r.SavedStateRecord(0, {}),
+        ]
+    )
     tree = PolicyTree(mirror, search)
     records = _cluster(config, leaves, types)
-    nodes = [each.node for each in records if isinstance(each, r.NodeAdded)]
+    nodes = [each.node for each in records if isinstance(each, r.NodeAddedRecord)]
     beating = nodes if "heartbeats" in config["needs"] else []
     served: set[Queue] = set()
     for second in range(SECONDS + 1):
         mirror.changes, mirror.timers_due, mirror.rebuilt = [], {}, False
         mirror.now_ms = mirror.state.shape_waits.now_ms = now_ms = 1000 * second
-        records += [r.NodeHeartbeat(now_ms, node) for node in beating]
+        records += [r.NodeHeartbeatRecord(now_ms, node) for node in beating]
         due = [instance for instance, at_ms in tree.timers.items() if at_ms <= now_ms]
-        mirror.absorb([*records, *(r.TimerFired(now_ms, instance) for instance in due)])
+        mirror.absorb([*records, *(r.TimerFiredRecord(now_ms, instance) for instance in due)])
         records = []
         steps = tree.run().steps
         served |= {
@@ -125,13 +131,13 @@ def _cluster(
         for _ in range(NODES):
             number = len(records) + 1
             capacity = tuple([AMOUNT] * len(types))
-            records.append(r.NodeAdded(0, number, f"n{number}:1", "/rack", capacity, label))
+            records.append(r.NodeAddedRecord(0, number, f"n{number}:1", "/rack", capacity, label))
     for app, leaf in enumerate(leaves, 1):
         id_ = f"application_1_{app:04d}"
         records += [
-            r.ApplicationAdded(0, app, id_, leaf, "someone", "check", "CHECK", [], 0, 0, {}),
-            r.AttemptAdded(0, app, app, 1, True),
-            r.AttemptRegistered(0, app),
-            r.AskChanged(0, app, 20, 0, False, size, COUNT, {}, {}, True, labels[leaf]),
+            r.ApplicationAddedRecord(0, app, id_, leaf, "someone", "check", "CHECK", [], 0, 0, {}),
+            r.AttemptAddedRecord(0, app, app, 1, True),
+            r.AttemptRegisteredRecord(0, app),
+            r.AskChangedRecord(0, app, 20, 0, False, size, COUNT, {}, {}, True, labels[leaf]),
         ]
     return records

@@ -60,7 +60,7 @@ class Mirror:
         self.changes, self.timers_due, self.stale_instances = [], {}, set()
         self.rebuilt = self.config_reloaded = False
         records = batch.records
-        if not (records and type(records[0]) is r.Snapshot):
+        if not (records and type(records[0]) is r.SnapshotRecord):
             if self.config is None:
                 raise UntrustworthyError("no snapshot yet")
             if batch.first_seq != self.sequence + 1:
@@ -113,7 +113,7 @@ class Mirror:
 
     # Whole state
 
-    def _snapshot(self, _: r.Snapshot) -> None:
+    def _snapshot(self, _: r.SnapshotRecord) -> None:
         now_ms, self.state = self.state.shape_waits.now_ms, ClusterState(self.types)
         self.state.shape_waits.now_ms, self.state.reservations.allowed = now_ms, self._can_reserve
         self.config = None
@@ -127,10 +127,10 @@ class Mirror:
         self.state.configure(self.config)
         self.config_reloaded = True
 
-    def _saved(self, record: r.SavedState) -> None:
+    def _saved(self, record: r.SavedStateRecord) -> None:
         self.saved = dict(record.saved)
 
-    def _outcomes(self, record: r.Outcomes) -> None:
+    def _outcomes(self, record: r.OutcomesRecord) -> None:
         if record.round != self.in_flight_round or not (self.in_flight or self._nothing(record)):
             raise UntrustworthyError(
                 f"outcomes of plan {record.round}, {self.in_flight_round} was sent"
@@ -156,10 +156,10 @@ class Mirror:
         self.in_flight = []
 
     @staticmethod
-    def _nothing(record: r.Outcomes) -> bool:
+    def _nothing(record: r.OutcomesRecord) -> bool:
         return not record.numbers and not record.refusals
 
-    def _refuse(self, record: r.Outcomes, step: Step, count: int, reason: str) -> None:
+    def _refuse(self, record: r.OutcomesRecord, step: Step, count: int, reason: str) -> None:
         if reason == Reason.LATE:
             self.stale_instances.add(step.instance)
         if type(step) is PendingReservation:
@@ -180,35 +180,35 @@ class Mirror:
 
     # Nodes
 
-    def _node_added(self, record: r.NodeAdded) -> None:
+    def _node_added(self, record: r.NodeAddedRecord) -> None:
         node = Node(record.node, record.id, record.rack, Resource(record.capacity), record.label,
                     record.name, record.shared)  # fmt: skip
         self.state.add_node(node)
         self._add_event(ev.NodeAdded, record, None, node)
 
-    def _node_removed(self, record: r.NodeRemoved) -> None:
+    def _node_removed(self, record: r.NodeRemovedRecord) -> None:
         node = self.state.nodes[record.node]
         self.state.remove_node(node)
         self._add_event(ev.NodeRemoved, record, None, node, record.reason)
 
-    def _node_resized(self, record: r.NodeResized) -> None:
+    def _node_resized(self, record: r.NodeResizedRecord) -> None:
         node = self.state.nodes[record.node]
         old, new = node.capacity, Resource(record.capacity)
         self.state.resize_node(node, new)
         self._add_event(ev.NodeResized, record, None, node, old, new)
 
-    def _node_relabelled(self, record: r.NodeRelabelled) -> None:
+    def _node_relabelled(self, record: r.NodeRelabelledRecord) -> None:
         node = self.state.nodes[record.node]
         old = node.label
         self.state.relabel_node(node, record.label, record.shared)
         self._add_event(ev.NodeRelabelled, record, None, node, old, record.label)
 
-    def _node_heartbeat(self, record: r.NodeHeartbeat) -> None:
+    def _node_heartbeat(self, record: r.NodeHeartbeatRecord) -> None:
         self._add_event(ev.NodeHeartbeat, record, None, self.state.nodes[record.node])
 
     # Applications and attempts
 
-    def _application_added(self, record: r.ApplicationAdded) -> None:
+    def _application_added(self, record: r.ApplicationAddedRecord) -> None:
         queue = self.state.queues[record.queue]
         app = Application(record.application, record.id, queue, record.user)
         app.name, app.type, app.tags, app.hints = (
@@ -221,7 +221,7 @@ class Mirror:
         self.state.add_application(app)
         self._add_event(ev.ApplicationAdded, record, queue, app)
 
-    def _application_changed(self, record: r.ApplicationChanged) -> None:
+    def _application_changed(self, record: r.ApplicationChangedRecord) -> None:
         app = self.state.applications[record.application]
         app.priority = record.priority
         old, queue = app.queue, self.state.queues[record.queue]
@@ -230,23 +230,23 @@ class Mirror:
             self._add_event(ev.ApplicationAdded, record, queue, app)
         self.state.move_application(app, queue)
 
-    def _application_removed(self, record: r.ApplicationRemoved) -> None:
+    def _application_removed(self, record: r.ApplicationRemovedRecord) -> None:
         app = self.state.applications[record.application]
         self.state.remove_application(app)
         self._add_event(ev.ApplicationRemoved, record, app.queue, app, record.state)
 
-    def _attempt_added(self, record: r.AttemptAdded) -> None:
+    def _attempt_added(self, record: r.AttemptAddedRecord) -> None:
         app = self.state.applications[record.application]
         attempt = Attempt(record.attempt, app, record.number, record.unmanaged)
         app.attempts[record.attempt] = self.state.attempts[record.attempt] = attempt
         self._add_event(ev.AttemptAdded, record, app.queue, attempt)
 
-    def _attempt_registered(self, record: r.AttemptRegistered) -> None:
+    def _attempt_registered(self, record: r.AttemptRegisteredRecord) -> None:
         attempt = self.state.attempts[record.attempt]
         attempt.registered = True
         self._add_event(ev.AttemptRegistered, record, attempt.application.queue, attempt)
 
-    def _attempt_removed(self, record: r.AttemptRemoved) -> None:
+    def _attempt_removed(self, record: r.AttemptRemovedRecord) -> None:
         attempt = self.state.attempts.pop(record.attempt)
         self.state.drop_asks(attempt)
         del attempt.application.attempts[record.attempt]
@@ -257,7 +257,7 @@ class Mirror:
 
     # Asks
 
-    def _ask(self, record: r.AskChanged) -> None:
+    def _ask(self, record: r.AskChangedRecord) -> None:
         attempt = self.state.attempts[record.attempt]
         key = AskKey(record.attempt, record.priority, record.allocation_request_id)
         before = attempt.asks.get(key)
@@ -272,17 +272,17 @@ class Mirror:
         counts = (old, record.count, old_size, new_size)
         self._add_event(ev.AskChanged, record, attempt.application.queue, ask, *counts)
 
-    def _blacklist(self, record: r.Blacklist) -> None:
+    def _blacklist(self, record: r.BlacklistRecord) -> None:
         attempt = self.state.attempts[record.attempt]
         attempt.blacklist = frozenset(record.names)
         self.state.touched(attempt.application)
 
-    def _reservations(self, record: r.Reservations) -> None:
+    def _reservations(self, record: r.ReservationsRecord) -> None:
         self.state.reservations.restore(record.reservations)
 
     # Containers
 
-    def _container_added(self, record: r.ContainerAdded) -> None:
+    def _container_added(self, record: r.ContainerAddedRecord) -> None:
         state = self.state
         attempt = state.attempts.get(record.attempt) or state.ended_attempts[record.attempt]
         key = AskKey(record.attempt, record.priority, record.allocation_request_id)
@@ -302,12 +302,12 @@ class Mirror:
         leaf = attempt.application.queue
         self._add_event(ev.ContainerAdded, record, leaf, container, record.origin)
 
-    def _container_started(self, record: r.ContainerStarted) -> None:
+    def _container_started(self, record: r.ContainerStartedRecord) -> None:
         container = self.state.containers[record.container]
         container.started_ms = record.at_ms
         self._add_event(ev.ContainerStarted, record, container.application.queue, container)
 
-    def _container_resized(self, record: r.ContainerResized) -> None:
+    def _container_resized(self, record: r.ContainerResizedRecord) -> None:
         container = self.state.containers[record.container]
         old, new = container.size, Resource(record.size)
         self.state.release(container)
@@ -316,7 +316,7 @@ class Mirror:
         leaf = container.application.queue
         self._add_event(ev.ContainerResized, record, leaf, container, old, new)
 
-    def _container_completed(self, record: r.ContainerCompleted) -> None:
+    def _container_completed(self, record: r.ContainerCompletedRecord) -> None:
         container = self.state.containers.pop(record.container)
         self.state.release(container)
         self.state.shape_waits.ended(container, record.kind, record.at_ms)
@@ -325,33 +325,33 @@ class Mirror:
             ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status
         )
 
-    def _timer(self, record: r.TimerFired) -> None:
+    def _timer(self, record: r.TimerFiredRecord) -> None:
         due = (ev.TimerFired, record.at_ms, self.sequence, None, ())
         self.timers_due[record.instance] = due
 
 
 _HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {
-    r.Outcomes: Mirror._outcomes,
-    r.Snapshot: Mirror._snapshot,
+    r.OutcomesRecord: Mirror._outcomes,
+    r.SnapshotRecord: Mirror._snapshot,
     r.ConfigRecord: Mirror._config,
-    r.SavedState: Mirror._saved,
-    r.NodeAdded: Mirror._node_added,
-    r.NodeRemoved: Mirror._node_removed,
-    r.NodeResized: Mirror._node_resized,
-    r.NodeRelabelled: Mirror._node_relabelled,
-    r.NodeHeartbeat: Mirror._node_heartbeat,
-    r.ApplicationAdded: Mirror._application_added,
-    r.ApplicationChanged: Mirror._application_changed,
-    r.ApplicationRemoved: Mirror._application_removed,
-    r.AttemptAdded: Mirror._attempt_added,
-    r.AttemptRegistered: Mirror._attempt_registered,
-    r.AttemptRemoved: Mirror._attempt_removed,
-    r.AskChanged: Mirror._ask,
-    r.Blacklist: Mirror._blacklist,
-    r.Reservations: Mirror._reservations,
-    r.ContainerAdded: Mirror._container_added,
-    r.ContainerStarted: Mirror._container_started,
-    r.ContainerResized: Mirror._container_resized,
-    r.ContainerCompleted: Mirror._container_completed,
-    r.TimerFired: Mirror._timer,
+    r.SavedStateRecord: Mirror._saved,
+    r.NodeAddedRecord: Mirror._node_added,
+    r.NodeRemovedRecord: Mirror._node_removed,
+    r.NodeResizedRecord: Mirror._node_resized,
+    r.NodeRelabelledRecord: Mirror._node_relabelled,
+    r.NodeHeartbeatRecord: Mirror._node_heartbeat,
+    r.ApplicationAddedRecord: Mirror._application_added,
+    r.ApplicationChangedRecord: Mirror._application_changed,
+    r.ApplicationRemovedRecord: Mirror._application_removed,
+    r.AttemptAddedRecord: Mirror._attempt_added,
+    r.AttemptRegisteredRecord: Mirror._attempt_registered,
+    r.AttemptRemovedRecord: Mirror._attempt_removed,
+    r.AskChangedRecord: Mirror._ask,
+    r.BlacklistRecord: Mirror._blacklist,
+    r.ReservationsRecord: Mirror._reservations,
+    r.ContainerAddedRecord: Mirror._container_added,
+    r.ContainerStartedRecord: Mirror._container_started,
+    r.ContainerResizedRecord: Mirror._container_resized,
+    r.ContainerCompletedRecord: Mirror._container_completed,
+    r.TimerFiredRecord: Mirror._timer,
 }

@@ -128,51 +128,51 @@ def _extra(c: Container, preempting_since: int | None) -> list[Any]:
 def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
     state = mirror.state
     records: list[r.AnyRecord] = [
-        r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared)
+        r.NodeAddedRecord(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared)
         for n in state.nodes.values()
     ]
     for app in state.applications.values():
         records.append(_application(app))
         for attempt in app.past_attempts.values():
-            records += [_attempt(attempt), r.AttemptRemoved(0, attempt.number, "")]
+            records += [_attempt(attempt), r.AttemptRemovedRecord(0, attempt.number, "")]
         for attempt in app.attempts.values():
             records += _attempt_with_asks(attempt, before)
     records += [_container(c) for c in state.containers.values()]
     return records
 
 
-def _application(app: Application) -> r.ApplicationAdded:
-    return r.ApplicationAdded(
+def _application(app: Application) -> r.ApplicationAddedRecord:
+    return r.ApplicationAddedRecord(
         0, app.number, app.id, app.queue.number, app.user, app.name, app.type, app.tags,
         app.priority, app.submitted_ms, app.hints,
     )  # fmt: skip
 
 
-def _attempt(attempt: Attempt) -> r.AttemptAdded:
+def _attempt(attempt: Attempt) -> r.AttemptAddedRecord:
     app = attempt.application
-    return r.AttemptAdded(0, attempt.number, app.number, attempt.ordinal, attempt.unmanaged)
+    return r.AttemptAddedRecord(0, attempt.number, app.number, attempt.ordinal, attempt.unmanaged)
 
 
 def _attempt_with_asks(attempt: Attempt, before: _Before) -> list[r.AnyRecord]:
     records: list[r.AnyRecord] = [_attempt(attempt)]
     if attempt.registered:
-        records.append(r.AttemptRegistered(0, attempt.number))
+        records.append(r.AttemptRegisteredRecord(0, attempt.number))
     records += [_ask(ask, before) for ask in attempt.ordered]
     if attempt.blacklist:
-        records.append(r.Blacklist(0, attempt.number, sorted(attempt.blacklist)))
+        records.append(r.BlacklistRecord(0, attempt.number, sorted(attempt.blacklist)))
     return records
 
 
-def _ask(ask: Ask, before: _Before) -> r.AskChanged:
+def _ask(ask: Ask, before: _Before) -> r.AskChangedRecord:
     count, hosts, racks = before.asked(ask)
-    return r.AskChanged(
+    return r.AskChangedRecord(
         0, *ask.key, ask.is_am, tuple(ask.size), count, hosts, racks, ask.relax_locality, ask.label,
         ask.strict_racks,
     )  # fmt: skip
 
 
-def _container(c: Container) -> r.ContainerAdded:
-    return r.ContainerAdded(
+def _container(c: Container) -> r.ContainerAddedRecord:
+    return r.ContainerAddedRecord(
         c.allocated_ms, c.number, c.attempt.number, c.yarn_number, c.node.number, tuple(c.size),
         c.ask_key.priority, c.ask_key.allocation_request_id, c.is_am, "allocated", c.origin,
     )  # fmt: skip

@@ -176,9 +176,9 @@ class _OtherConfiguration:
         if isinstance(record, r.ConfigRecord):
             self._learn(record.config)
             return r.ConfigRecord(record.at_ms, record.version, self._config)
-        if isinstance(record, r.SavedState):
-            return r.SavedState(record.at_ms, {})
-        if isinstance(record, r.ApplicationAdded | r.ApplicationChanged):
+        if isinstance(record, r.SavedStateRecord):
+            return r.SavedStateRecord(record.at_ms, {})
+        if isinstance(record, r.ApplicationAddedRecord | r.ApplicationChangedRecord):
             return msgspec.structs.replace(record, queue=self._number(self._paths[record.queue]))
         return record
 

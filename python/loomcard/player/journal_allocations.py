@@ -28,19 +28,19 @@ class _Reader:
 
     def _hear(self, record: messages.AnyRecord) -> None:
         match record:
-            case messages.ApplicationAdded():
+            case messages.ApplicationAddedRecord():
                 self._applications[record.application] = record.id
-            case messages.AttemptAdded():
+            case messages.AttemptAddedRecord():
                 owner = self._applications[record.application]
                 self._attempts[record.attempt] = (owner, record.number)
-            case messages.ContainerAdded():
+            case messages.ContainerAddedRecord():
                 self._keep(record.attempt, record.number, record.at_ms)
-            case messages.Outcomes():
+            case messages.OutcomesRecord():
                 self._outcomes(record)
             case _:
                 pass
 
-    def _outcomes(self, outcomes: messages.Outcomes) -> None:
+    def _outcomes(self, outcomes: messages.OutcomesRecord) -> None:
         if self._plan is None or self._plan[1].round != outcomes.round:
             return  # the plan was never written down
         at_ms, plan = self._plan

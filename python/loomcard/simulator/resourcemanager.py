@@ -76,11 +76,11 @@ class ResourceManager:
         self.on_headroom: Callable[[int], None] = lambda _: None
         self.on_config: Callable[[Mapping[str, Any]], None] = lambda _: None
         self._waiting: list[r.AnyRecord] = [
-            r.Snapshot(0, "start"),
+            r.SnapshotRecord(0, "start"),
             r.ConfigRecord(0, 1, dict(config)),
-            r.SavedState(0, {}),
+            r.SavedStateRecord(0, {}),
         ]
-        self._outcomes: r.Outcomes | None = None
+        self._outcomes: r.OutcomesRecord | None = None
         self._version = 1  # of the configuration
         self._reported_reservations = 0  # their version in the last report; -1: report again
         self.rounds = 0
@@ -100,7 +100,7 @@ class ResourceManager:
         node = Node(self._number("node"), f"{name}:8041", rack, capacity, label, "", shared)
         self.state.add_node(node)
         facts = (node.number, node.id, rack, tuple(capacity), label, "", shared)
-        self.send(r.NodeAdded(self.clock.now, *facts))
+        self.send(r.NodeAddedRecord(self.clock.now, *facts))
         return node
 
     def remove_node(self, node: Node) -> None:
@@ -109,12 +109,12 @@ class ResourceManager:
             self.end(next(iter(node.containers)), "lost", -100)
         self.state.remove_node(node)
         self.shrunk = True
-        self.send(r.NodeRemoved(self.clock.now, node.number, "lost"))
+        self.send(r.NodeRemovedRecord(self.clock.now, node.number, "lost"))
 
     def relabel_node(self, node: Node, label: str) -> None:
         """A node comes to another partition; what runs on it stays."""
         self.state.relabel_node(node, label)
-        self.send(r.NodeRelabelled(self.clock.now, node.number, label))
+        self.send(r.NodeRelabelledRecord(self.clock.now, node.number, label))
 
     def apply(self, config: Mapping[str, Any]) -> None:
         """Apply another configuration; it must have every queue in which applications live."""
@@ -127,7 +127,7 @@ class ResourceManager:
 
     def heartbeat(self, node: Node) -> None:
         """One heartbeat of a node, for policies that count them."""
-        self.send(r.NodeHeartbeat(self.clock.now, node.number))
+        self.send(r.NodeHeartbeatRecord(self.clock.now, node.number))
 
     def submit(
         self, name: str, path: str, user: str, kind: str, tags: list[str], hints: dict[str, str],
@@ -146,20 +146,22 @@ class ResourceManager:
         app.submitted_ms, app.name = now, name
         self.state.add_application(app)
         facts = (number, app.id, queue.number, user, name, kind.upper(), sorted(tags), 0, now)
-        self.send(r.ApplicationAdded(now, *facts, dict(sorted(hints.items()))))
+        self.send(r.ApplicationAddedRecord(now, *facts, dict(sorted(hints.items()))))
         return app
 
     def add_attempt(self, app: Application, ordinal: int, unmanaged: bool) -> Attempt:
         """A new attempt of an application."""
         attempt = Attempt(self._number("attempt"), app, ordinal, unmanaged)
         app.attempts[attempt.number] = self.state.attempts[attempt.number] = attempt
-        self.send(r.AttemptAdded(self.clock.now, attempt.number, app.number, ordinal, unmanaged))
+        self.send(
+            r.AttemptAddedRecord(self.clock.now, attempt.number, app.number, ordinal, unmanaged)
+        )
         return attempt
 
     def register(self, attempt: Attempt) -> None:
         """The attempt's AM registers."""
         attempt.registered = True
-        self.send(r.AttemptRegistered(self.clock.now, attempt.number))
+        self.send(r.AttemptRegisteredRecord(self.clock.now, attempt.number))
 
     def ask(
         self,
@@ -192,12 +194,12 @@ class ResourceManager:
         ask.hosts, ask.racks = dict(hosts), dict(racks)
         self.state.demand(ask, count)
         facts = (*full_key, is_am, tuple(size), count, dict(hosts), dict(racks), True, label)
-        self.send(r.AskChanged(self.clock.now, *facts))
+        self.send(r.AskChangedRecord(self.clock.now, *facts))
 
     def started(self, container: Container) -> None:
         """A node reports a container RUNNING; nobody can act on that, so it makes no round."""
         container.started_ms = self.clock.now
-        self._waiting.append(r.ContainerStarted(self.clock.now, container.number))
+        self._waiting.append(r.ContainerStartedRecord(self.clock.now, container.number))
 
     def launched(self, container: Container, at_ms: int) -> None:
         """Its process starts then, which nobody hears of before the node's next heartbeat."""
@@ -214,7 +216,7 @@ class ResourceManager:
         ran = (launched_ms, now if ended_ms is None else ended_ms)
         if launched_ms is not None and launched_ms > now:
             ran = (None, now)
-        self.send(r.ContainerCompleted(now, number, kind, exit_status, *ran))
+        self.send(r.ContainerCompletedRecord(now, number, kind, exit_status, *ran))
         self.on_ended(container, kind, exit_status)
 
     def remove_attempt(self, attempt: Attempt, state: str) -> None:
@@ -224,13 +226,13 @@ class ResourceManager:
             self.end(container, "killed", -105)
         self.state.drop_asks(attempt)
         del self.state.attempts[attempt.number], app.attempts[attempt.number]
-        self.send(r.AttemptRemoved(self.clock.now, attempt.number, state))
+        self.send(r.AttemptRemovedRecord(self.clock.now, attempt.number, state))
 
     def remove_application(self, app: Application, state: str) -> None:
         """An application ended; its attempts were removed before."""
         self.state.remove_application(app)
         self._reported_headroom.pop(app.number, None)
-        self.send(r.ApplicationRemoved(self.clock.now, app.number, state))
+        self.send(r.ApplicationRemovedRecord(self.clock.now, app.number, state))
 
     def headroom(self, app: Application) -> Resource:
         """What the AM hears that it may still obtain: the policy's figure, or else what cluster,
@@ -264,7 +266,7 @@ class ResourceManager:
         state.reservations.expire(self.clock.now)
         if state.reservations.version != self._reported_reservations:
             self._reported_reservations = state.reservations.version
-            records.append(r.Reservations(self.clock.now, state.reservations.rows()))
+            records.append(r.ReservationsRecord(self.clock.now, state.reservations.rows()))
         self.rounds += 1
         check = r.Check(
             len(state.nodes),
@@ -308,7 +310,7 @@ class ResourceManager:
         refusals = [(index, count, str(reason)) for index, count, reason in commit.refusals]
         for _, count, reason in refusals:
             self.refusals[reason] = self.refusals.get(reason, 0) + count
-        self._outcomes = r.Outcomes(self.clock.now, plan.round, first, numbers, refusals)
+        self._outcomes = r.OutcomesRecord(self.clock.now, plan.round, first, numbers, refusals)
         if refusals:
             self.needs_round = True
             if self.state.reservations or any(type(d) is r.Reserve for d in plan.decisions):
@@ -330,4 +332,4 @@ class ResourceManager:
     def _fire(self, instance: int, at_ms: int) -> None:
         if self._timers.get(instance) == at_ms:
             self._timers.put(instance, None)
-            self.send(r.TimerFired(self.clock.now, instance))
+            self.send(r.TimerFiredRecord(self.clock.now, instance))

@@ -109,7 +109,7 @@ class Cluster:
         self.timers = Timers()  # by instance, when it wants to be called
         self._sent_reservations = 0  # their version when they were sent; -1: to be sent again
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
-        self.outcomes: r.Outcomes | None = None
+        self.outcomes: r.OutcomesRecord | None = None
         self.in_round = False  # a plan is not carried out yet, or never was: a check failed
         self.waiting: list[r.AnyRecord] = self._opening("start")
         self._preempted_at: dict[int, int] = {}  # by container, when its grace ends
@@ -118,7 +118,11 @@ class Cluster:
 
     def _opening(self, reason: str) -> list[r.AnyRecord]:
         config = r.ConfigRecord(self.now, 1, self.compiled)
-        return [r.Snapshot(self.now, reason), config, r.SavedState(self.now, dict(self.saved))]
+        return [
+            r.SnapshotRecord(self.now, reason),
+            config,
+            r.SavedStateRecord(self.now, dict(self.saved)),
+        ]
 
     # What there is
 
@@ -178,17 +182,17 @@ class Cluster:
         """
         name = host or f"n{number}"
         facts = (number, f"{name}:1", rack, tuple(amounts), label, name, shared)
-        self.send(r.NodeAdded(self.now, *facts))
+        self.send(r.NodeAddedRecord(self.now, *facts))
 
     def relabel_node(self, number: int, label: str, shared: bool = False) -> None:
         """A node comes to another partition; what runs on it stays."""
-        self.send(r.NodeRelabelled(self.now, number, label, shared))
+        self.send(r.NodeRelabelledRecord(self.now, number, label, shared))
 
     def lose_node(self, number: int) -> None:
         """A node is lost with its containers."""
         for allocated in [g for g in self.containers.values() if g.node == number]:
             self.complete(allocated.number, "lost")
-        self.send(r.NodeRemoved(self.now, number, "lost"))
+        self.send(r.NodeRemovedRecord(self.now, number, "lost"))
 
     def add_app(
         self, number: int, queue: int | str = 1, user: str = "u", priority: int = 0, **facts: Any
@@ -200,21 +204,21 @@ class Cluster:
         if isinstance(queue, str):
             queue = [spec["path"] for spec in self.compiled["queues"]].index(queue)
         id_ = facts.get("id", f"application_{EPOCH}_{number:04d}")
-        added = r.ApplicationAdded(
+        added = r.ApplicationAddedRecord(
             self.now, number, id_, queue, user, facts.get("name", f"app{number}"),
             facts.get("type", "T"), facts.get("tags", []), priority,
             facts.get("submitted_ms", self.now), facts.get("hints", {}),
         )  # fmt: skip
         self.send(added)
-        self.send(r.AttemptAdded(self.now, number, number, 1, True))
-        self.send(r.AttemptRegistered(self.now, number))
+        self.send(r.AttemptAddedRecord(self.now, number, number, 1, True))
+        self.send(r.AttemptRegisteredRecord(self.now, number))
 
     def end_app(self, number: int) -> None:
         """An application ends, and with it all it has and asks for."""
         for allocated in [g for g in self.containers.values() if g.attempt == number]:
             self.complete(allocated.number, "killed")
-        self.send(r.AttemptRemoved(self.now, number, "FINISHED"))
-        self.send(r.ApplicationRemoved(self.now, number, "FINISHED"))
+        self.send(r.AttemptRemovedRecord(self.now, number, "FINISHED"))
+        self.send(r.ApplicationRemovedRecord(self.now, number, "FINISHED"))
 
     def ask(
         self, app: int, count: int, size: tuple[int, ...] = (1024, 1), priority: int = 20,
@@ -226,7 +230,7 @@ class Cluster:
         there), ``strict_racks`` (only the hosts of these), ``label``, ``is_am``.
         """
         key = (app, priority, keys.get("request_id", 0))
-        record = r.AskChanged(
+        record = r.AskChangedRecord(
             self.now, *key, keys.get("is_am", False), size, count, dict(keys.get("hosts", {})),
             dict(keys.get("racks", {})), keys.get("relax", True), keys.get("label", ""),
             list(keys.get("strict_racks", ())),
@@ -235,18 +239,18 @@ class Cluster:
 
     def blacklist(self, app: int, *names: str) -> None:
         """The application will have none of these hosts and racks."""
-        self.send(r.Blacklist(self.now, app, sorted(names)))
+        self.send(r.BlacklistRecord(self.now, app, sorted(names)))
 
     def complete(self, container: int, kind: str = "completed") -> None:
         """A container ends."""
         self._preempted_at.pop(container, None)
-        self.send(r.ContainerCompleted(self.now, container, kind, 0))
+        self.send(r.ContainerCompletedRecord(self.now, container, kind, 0))
 
     def heartbeat(self) -> None:
         """Every node sends its heartbeat, if a policy of the configuration needs them."""
         if "heartbeats" in self.compiled["needs"]:
             for number in self.nodes:
-                self.send(r.NodeHeartbeat(self.now, number))
+                self.send(r.NodeHeartbeatRecord(self.now, number))
 
     def snapshot(self, reason: str = "test") -> None:
         """The engine sends its whole state again: the mirror and every memory are rebuilt."""
@@ -254,7 +258,7 @@ class Cluster:
         self._sent_reservations = -1
         self.waiting = self._opening(reason)
         self.waiting += [
-            r.NodeAdded(
+            r.NodeAddedRecord(
                 self.now, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared
             )
             for n in self.state.nodes.values()
@@ -262,7 +266,7 @@ class Cluster:
         for _, app in sorted(self.state.applications.items()):
             self.waiting += self._application(app)
         self.waiting += [
-            r.AskChanged(
+            r.AskChangedRecord(
                 self.now, *ask.key, ask.is_am, tuple(ask.size), ask.count, dict(ask.hosts),
                 dict(ask.racks), ask.relax_locality, ask.label, ask.strict_racks,
             )
@@ -270,25 +274,31 @@ class Cluster:
         ]  # fmt: skip
         for g in self.containers.values():
             facts = (g.number, g.attempt, g.number, g.node, g.size, *g.ask[1:])
-            self.waiting.append(r.ContainerAdded(self.now, *facts, g.is_am, "running", "policy"))
+            self.waiting.append(
+                r.ContainerAddedRecord(self.now, *facts, g.is_am, "running", "policy")
+            )
 
     def _application(self, app: Application) -> list[r.AnyRecord]:
         number = app.number
         records: list[r.AnyRecord] = [
-            r.ApplicationAdded(
+            r.ApplicationAddedRecord(
                 self.now, number, app.id, app.queue.number, app.user, app.name, app.type, app.tags,
                 app.priority, app.submitted_ms, app.hints,
             ),
-            r.AttemptAdded(self.now, number, number, 1, True),
-            r.AttemptRegistered(self.now, number),
+            r.AttemptAddedRecord(self.now, number, number, 1, True),
+            r.AttemptRegisteredRecord(self.now, number),
         ]  # fmt: skip
         if number in app.attempts and app.attempts[number].blacklist:
-            records.append(r.Blacklist(self.now, number, sorted(app.attempts[number].blacklist)))
+            records.append(
+                r.BlacklistRecord(self.now, number, sorted(app.attempts[number].blacklist))
+            )
         return records
 
     def send(self, record: r.AnyRecord) -> None:
         """A record for the next batch; the engine's own state follows it."""
-        self._shrunk |= isinstance(record, r.NodeRemoved | r.NodeResized | r.NodeRelabelled)
+        self._shrunk |= isinstance(
+            record, r.NodeRemovedRecord | r.NodeResizedRecord | r.NodeRelabelledRecord
+        )
         self.waiting.append(record)
         self._engine.absorb([record])
         self._engine.changes = []  # nobody reads them here
@@ -345,11 +355,11 @@ class Cluster:
         if reservations.version == self._sent_reservations:
             return []
         self._sent_reservations = reservations.version
-        return [r.Reservations(self.now, reservations.rows())]
+        return [r.ReservationsRecord(self.now, reservations.rows())]
 
     def _what_is_due(self) -> None:
         for instance in self.timers.ring(self.now):
-            self.send(r.TimerFired(self.now, instance))
+            self.send(r.TimerFiredRecord(self.now, instance))
         for number, at_ms in list(self._preempted_at.items()):
             if at_ms <= self.now:
                 self.complete(number, "preempted")
@@ -389,7 +399,7 @@ class Cluster:
         for instance, at_ms in plan.timers:
             self.timers.put(instance, at_ms)
         numbers = [container.number for container in found]
-        self.outcomes = r.Outcomes(self.now, plan.round, first, numbers, refused)
+        self.outcomes = r.OutcomesRecord(self.now, plan.round, first, numbers, refused)
         self.round_number, self.in_round = self.round_number + 1, False
         return [_allocated(container) for container in found]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard.wire.messages import Allocate, Decision, Outcomes, Preempt, Reserve, Unreserve
+from loomcard.wire.messages import Allocate, Decision, OutcomesRecord, Preempt, Reserve, Unreserve
 from loomcard.wire.plain_data import decode, encode
 
 
@@ -47,7 +47,7 @@ def _read(kind: str, facts: list[Any]) -> tuple[Decision, Any]:
 
 
 def allocated(
-    decisions: Sequence[Decision], outcomes: Outcomes
+    decisions: Sequence[Decision], outcomes: OutcomesRecord
 ) -> Iterator[tuple[Allocate, int, int]]:
     """The containers that came of a plan: the decision of each, its number in the epoch, and its
     number in YARN. Raises ValueError where there are fewer or more than the outcomes count.

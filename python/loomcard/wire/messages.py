@@ -24,7 +24,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False, tag_field="
     at_ms: int
 
 
-class Outcomes(Record, frozen=True, tag="outcomes", gc=True):
+class OutcomesRecord(Record, frozen=True, tag="outcomes", gc=True):
     """What became of the decisions of plan ``round``; first record of the batch after it."""
 
     round: int
@@ -33,7 +33,7 @@ class Outcomes(Record, frozen=True, tag="outcomes", gc=True):
     refusals: list[tuple[int, int, str]]
 
 
-class Snapshot(Record, frozen=True, tag="snapshot"):
+class SnapshotRecord(Record, frozen=True, tag="snapshot"):
     """Forget everything; the records that follow rebuild it."""
 
     reason: str
@@ -46,13 +46,13 @@ class ConfigRecord(Record, frozen=True, tag="config", gc=True):
     config: dict[str, Any]
 
 
-class SavedState(Record, frozen=True, tag="saved", gc=True):
+class SavedStateRecord(Record, frozen=True, tag="saved", gc=True):
     """What instances saved before the snapshot, by ``path:policy``."""
 
     saved: dict[str, Any]
 
 
-class NodeAdded(Record, frozen=True, tag="node_added"):
+class NodeAddedRecord(Record, frozen=True, tag="node_added"):
     """A NodeManager registered."""
 
     node: int
@@ -64,21 +64,21 @@ class NodeAdded(Record, frozen=True, tag="node_added"):
     shared: bool = False  # its partition is not exclusive: it lends idle room
 
 
-class NodeRemoved(Record, frozen=True, tag="node_removed"):
+class NodeRemovedRecord(Record, frozen=True, tag="node_removed"):
     """A node is gone; its containers completed in records before this one."""
 
     node: int
     reason: str
 
 
-class NodeResized(Record, frozen=True, tag="node_resized"):
+class NodeResizedRecord(Record, frozen=True, tag="node_resized"):
     """A node has another capacity."""
 
     node: int
     capacity: Amounts
 
 
-class NodeRelabelled(Record, frozen=True, tag="node_relabelled"):
+class NodeRelabelledRecord(Record, frozen=True, tag="node_relabelled"):
     """A node came to another partition."""
 
     node: int
@@ -86,13 +86,13 @@ class NodeRelabelled(Record, frozen=True, tag="node_relabelled"):
     shared: bool = False  # as of a node that is added
 
 
-class NodeHeartbeat(Record, frozen=True, tag="node_heartbeat"):
+class NodeHeartbeatRecord(Record, frozen=True, tag="node_heartbeat"):
     """One heartbeat of a node; sent only to configurations that need heartbeats."""
 
     node: int
 
 
-class ApplicationAdded(Record, frozen=True, tag="application_added", gc=True):
+class ApplicationAddedRecord(Record, frozen=True, tag="application_added", gc=True):
     """An application was accepted into a leaf queue."""
 
     application: int
@@ -107,7 +107,7 @@ class ApplicationAdded(Record, frozen=True, tag="application_added", gc=True):
     hints: dict[str, str]
 
 
-class ApplicationChanged(Record, frozen=True, tag="application_changed"):
+class ApplicationChangedRecord(Record, frozen=True, tag="application_changed"):
     """An application moved to another queue, or has another priority."""
 
     application: int
@@ -115,14 +115,14 @@ class ApplicationChanged(Record, frozen=True, tag="application_changed"):
     priority: int
 
 
-class ApplicationRemoved(Record, frozen=True, tag="application_removed"):
+class ApplicationRemovedRecord(Record, frozen=True, tag="application_removed"):
     """An application ended; its attempts were removed before."""
 
     application: int
     state: str
 
 
-class AttemptAdded(Record, frozen=True, tag="attempt_added"):
+class AttemptAddedRecord(Record, frozen=True, tag="attempt_added"):
     """A new attempt of an application; it will ask for its AM container unless unmanaged."""
 
     attempt: int
@@ -131,20 +131,20 @@ class AttemptAdded(Record, frozen=True, tag="attempt_added"):
     unmanaged: bool
 
 
-class AttemptRegistered(Record, frozen=True, tag="attempt_registered"):
+class AttemptRegisteredRecord(Record, frozen=True, tag="attempt_registered"):
     """The attempt's AM has registered with the ResourceManager."""
 
     attempt: int
 
 
-class AttemptRemoved(Record, frozen=True, tag="attempt_removed"):
+class AttemptRemovedRecord(Record, frozen=True, tag="attempt_removed"):
     """The attempt ended; its asks are gone."""
 
     attempt: int
     state: str
 
 
-class AskChanged(Record, frozen=True, tag="ask", gc=True):
+class AskChangedRecord(Record, frozen=True, tag="ask", gc=True):
     """The whole present state of one ask; count 0: gone."""
 
     attempt: int
@@ -160,7 +160,7 @@ class AskChanged(Record, frozen=True, tag="ask", gc=True):
     strict_racks: list[str] = []
 
 
-class Reservations(Record, frozen=True, tag="reservations", gc=True):
+class ReservationsRecord(Record, frozen=True, tag="reservations", gc=True):
     """The whole list of reservations, each (attempt, priority, allocation_request_id, node,
     until_ms, since_ms, placed_ms); sent where it changed or may not be what the last plan made of
     it.
@@ -169,14 +169,14 @@ class Reservations(Record, frozen=True, tag="reservations", gc=True):
     reservations: list[tuple[int, int, int, int, int | None, int, int]]
 
 
-class Blacklist(Record, frozen=True, tag="blacklist", gc=True):
+class BlacklistRecord(Record, frozen=True, tag="blacklist", gc=True):
     """The whole list of hosts and racks that an attempt will not have."""
 
     attempt: int
     names: list[str]
 
 
-class ContainerAdded(Record, frozen=True, tag="container_added"):
+class ContainerAddedRecord(Record, frozen=True, tag="container_added"):
     """A container that no plan of this process placed."""
 
     container: int
@@ -194,20 +194,20 @@ class ContainerAdded(Record, frozen=True, tag="container_added"):
     preempting_since: int | None = None
 
 
-class ContainerStarted(Record, frozen=True, tag="container_started"):
+class ContainerStartedRecord(Record, frozen=True, tag="container_started"):
     """RUNNING on its node."""
 
     container: int
 
 
-class ContainerResized(Record, frozen=True, tag="container_resized"):
+class ContainerResizedRecord(Record, frozen=True, tag="container_resized"):
     """The AM changed the size of a container."""
 
     container: int
     size: Amounts
 
 
-class ContainerCompleted(Record, frozen=True, tag="container_completed"):
+class ContainerCompletedRecord(Record, frozen=True, tag="container_completed"):
     """A container ended; ``kind``: how (docs/reference/wire.md). Launch and end are estimates."""
 
     container: int
@@ -217,36 +217,36 @@ class ContainerCompleted(Record, frozen=True, tag="container_completed"):
     ended_ms: int | None = None
 
 
-class TimerFired(Record, frozen=True, tag="timer"):
+class TimerFiredRecord(Record, frozen=True, tag="timer"):
     """A wake-up that an instance asked for is due."""
 
     instance: int
 
 
 AnyRecord = (
-    Outcomes
-    | Snapshot
+    OutcomesRecord
+    | SnapshotRecord
     | ConfigRecord
-    | SavedState
-    | NodeAdded
-    | NodeRemoved
-    | NodeResized
-    | NodeRelabelled
-    | NodeHeartbeat
-    | ApplicationAdded
-    | ApplicationChanged
-    | ApplicationRemoved
-    | AttemptAdded
-    | AttemptRegistered
-    | AttemptRemoved
-    | AskChanged
-    | Blacklist
-    | Reservations
-    | ContainerAdded
-    | ContainerStarted
-    | ContainerResized
-    | ContainerCompleted
-    | TimerFired
+    | SavedStateRecord
+    | NodeAddedRecord
+    | NodeRemovedRecord
+    | NodeResizedRecord
+    | NodeRelabelledRecord
+    | NodeHeartbeatRecord
+    | ApplicationAddedRecord
+    | ApplicationChangedRecord
+    | ApplicationRemovedRecord
+    | AttemptAddedRecord
+    | AttemptRegisteredRecord
+    | AttemptRemovedRecord
+    | AskChangedRecord
+    | BlacklistRecord
+    | ReservationsRecord
+    | ContainerAddedRecord
+    | ContainerStartedRecord
+    | ContainerResizedRecord
+    | ContainerCompletedRecord
+    | TimerFiredRecord
 )
 
 

@@ -61,7 +61,7 @@ def texts(found: dict[str, Any], batch: str, plan: str) -> tuple[str, str]:
     """
     if _is_current(found):
         return batch, plan
-    return _batch(batch), _plan(plan, older=_schema(found) < 3)
+    return _batch(batch), _plan(plan, older=_schema(found) == 2)
 
 
 def _is_current(found: dict[str, Any]) -> bool:

@@ -143,7 +143,7 @@ def test_what_fails_is_still_to_be_done():
     assert len(allocated) == 4
     engine.complete(allocated[0].number, "lost")
     del engine.containers[allocated[1].number]
-    engine.send(r.ContainerCompleted(engine.now, allocated[1].number, "completed", 1))
+    engine.send(r.ContainerCompletedRecord(engine.now, allocated[1].number, "completed", 1))
     engine.complete(allocated[2].number)
     engine.round()
     memory = engine.session.tree.instances[1].memory

@@ -45,7 +45,7 @@ def default_asks(folder: Path) -> list[list[tuple[int, int]]]:
     by_time: dict[int, dict[int, list[tuple[int, int]]]] = {}
     for each in rounds(journal):
         for record in each.batch.records:
-            if not isinstance(record, r.AskChanged) or not record.count:
+            if not isinstance(record, r.AskChangedRecord) or not record.count:
                 continue
             if record.allocation_request_id in DEFAULT_ASKS:
                 row = (unmarked(record.allocation_request_id), record.count)

@@ -65,9 +65,13 @@ def test_reduces_are_held_till_maps_have_earned_them(
     assert "SUCCEEDED" in capsys.readouterr().out
     played = [(each.batch, each.plan) for each in rounds(cluster.journal_dir)]
 
-    (added,) = [e for batch, _ in played for e in batch.records if type(e) is r.ApplicationAdded]
+    (added,) = [
+        e for batch, _ in played for e in batch.records if type(e) is r.ApplicationAddedRecord
+    ]
     assert (added.type, added.tags) == ("MAPREDUCE", [f"reduces={REDUCES}"])
-    assert REDUCE in {e.priority for b, _ in played for e in b.records if type(e) is r.AskChanged}
+    assert REDUCE in {
+        e.priority for b, _ in played for e in b.records if type(e) is r.AskChangedRecord
+    }
 
     reports = [values_of(each) for _, plan in played for each in plan.reports.values()]
     rows = [row for report in reports for row in report["jobs"]]
@@ -86,10 +90,12 @@ def test_reduces_are_held_till_maps_have_earned_them(
 
     ends = Counter(
         (e.kind, e.exit_status)
-        for batch, _ in played for e in batch.records if type(e) is r.ContainerCompleted
+        for batch, _ in played for e in batch.records if type(e) is r.ContainerCompletedRecord
     )  # fmt: skip
     assert not [kind for kind, _ in ends if kind in ("preempted", "lost", "expired")], ends
-    refused = [e.refusals for batch, _ in played for e in batch.records if type(e) is r.Outcomes]
+    refused = [
+        e.refusals for batch, _ in played for e in batch.records if type(e) is r.OutcomesRecord
+    ]
     assert not any(refused), refused
     assert cluster.rest.scheduler()["schedulerInfo"]["allocations"]["fallback"] == 0
     assert replay(cluster.journal_dir) == []
@@ -150,6 +156,9 @@ def test_a_map_that_runs_again_is_not_blocked_by_its_own_reduces(
     ]
     assert taken == [REASON]
     ends = Counter(
-        e.kind for batch, _ in played for e in batch.records if type(e) is r.ContainerCompleted
+        e.kind
+        for batch, _ in played
+        for e in batch.records
+        if type(e) is r.ContainerCompletedRecord
     )
     assert ends["preempted"] == 1, ends

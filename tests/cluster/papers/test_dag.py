@@ -51,12 +51,12 @@ def test_srtf_counts_the_stages_of_a_real_job(
 
     batches = [each.batch for each in rounds(cluster.journal_dir)]
     records = [record for batch in batches for record in batch.records]
-    (added,) = [each for each in records if isinstance(each, r.ApplicationAdded)]
+    (added,) = [each for each in records if isinstance(each, r.ApplicationAddedRecord)]
     dag = read_dag(added.hints, types=2)
     assert dag is not None
     assert read_dag({HINT: hint}).stages == dag.stages
 
-    asked = {record.priority for record in records if isinstance(record, r.AskChanged)}
+    asked = {record.priority for record in records if isinstance(record, r.AskChangedRecord)}
     assert {stage.priority for stage in dag.stages} <= asked
     headers = [segment.header.get("memory", {}) for segment in read_segments(cluster.journal_dir)]
     memories = [decode(memory) for header in headers for memory in header.values()]

@@ -297,7 +297,7 @@ def test_an_application_that_moves_leaves_nothing_behind():
     made.complete(min(made.containers))
     made.round(SECOND)
     app = made.state.applications[1]
-    made.send(r.ApplicationChanged(made.now, 1, 2, app.priority))
+    made.send(r.ApplicationChangedRecord(made.now, 1, 2, app.priority))
     made.round(SECOND)
     left = made.memory("root.a")
     assert app.id in made.memory("root.b")["jobs"]

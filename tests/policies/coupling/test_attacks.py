@@ -48,7 +48,7 @@ def test_a_job_whose_maps_fail_for_ever_holds_nobody_up():
         found += beat(made, 1, 2)
         for number, each in sorted(made.containers.items()):
             if each.attempt == 1:
-                made.send(r.ContainerCompleted(made.now, number, "completed", 1))
+                made.send(r.ContainerCompletedRecord(made.now, number, "completed", 1))
                 made.ask(1, 2, SLOT, FAILED)
             elif each.ask[1] == MAP:
                 made.complete(number)

@@ -58,7 +58,7 @@ class Life(PolicyMachine):
         if (kind, status) == ("completed", 0) and container.ask_key.priority in MAP_PRIORITIES:
             key = container.application.number, container.node.host
             self.finished[key] = self.finished.get(key, 0) + 1
-        self.cluster.send(r.ContainerCompleted(self.cluster.now, number, kind, status))
+        self.cluster.send(r.ContainerCompletedRecord(self.cluster.now, number, kind, status))
 
     @precondition(lambda self: self.cluster.nodes)
     @rule(pick=st.integers(0))
@@ -121,7 +121,7 @@ class Life(PolicyMachine):
         waiting = made.memory().waiting[0] if self.governs() else None
         before = None if waiting is None or self.undone else (waiting.candidate, waiting.wait)
         rounds = None if before is None else list(made.memory().figures.by_round)
-        made.send(r.NodeHeartbeat(made.now, node))
+        made.send(r.NodeHeartbeatRecord(made.now, node))
         plan = made.exchange()
         assert not plan.faults
         self.judge(plan.decisions, before, node)

@@ -144,7 +144,7 @@ def test_what_failed_or_was_killed_is_not_finished():
     for number, kind in zip(sorted(made.containers), ["killed", "released", "preempted"]):  # noqa: B905
         made.complete(number, kind)
     last = max(made.containers)
-    made.send(r.ContainerCompleted(made.now, last, "completed", 1))
+    made.send(r.ContainerCompletedRecord(made.now, last, "completed", 1))
     assert state(made)["jobs"][0]["finished_maps"] == 0
     made.ask(1, 4, SLOT, 5)
     made.ask(1, 1, SLOT, REDUCE)

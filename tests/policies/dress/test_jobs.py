@@ -73,7 +73,7 @@ def test_only_some_ends_are_part_of_a_burst(kind, status, counts):
     begin(cluster, allocated)
     cluster.round(SECOND)
     del cluster.containers[allocated[0].number]
-    cluster.send(r.ContainerCompleted(cluster.now, allocated[0].number, kind, status))
+    cluster.send(r.ContainerCompletedRecord(cluster.now, allocated[0].number, kind, status))
     cluster.round(SECOND)
     [phase] = memory(cluster).jobs[1].tracker.phases
     assert (len(phase.fins), len(phase.running)) == (int(counts), 2)
@@ -86,7 +86,7 @@ def test_a_recovered_container_is_carried():
     first = cluster.round()[0]
     cluster.containers[900] = replace(first, number=900)
     facts = (first.attempt, 900, first.node, first.size, *first.ask[1:], False, "running", "policy")
-    cluster.send(r.ContainerAdded(cluster.now, 900, *facts))
+    cluster.send(r.ContainerAddedRecord(cluster.now, 900, *facts))
     cluster.round(SECOND)
     assert memory(cluster).jobs[1].tracker.carry == {900: (1024, 1)}
     assert pools(cluster).held("small") == [3 * 1024, 3]

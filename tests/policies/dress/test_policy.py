@@ -165,7 +165,7 @@ def test_ticks_that_were_missed_are_evaluated_one_by_one():
     allocated = cluster.round()
     for each in allocated:
         cluster.now += 10
-        cluster.send(r.ContainerStarted(cluster.now, each.number))
+        cluster.send(r.ContainerStartedRecord(cluster.now, each.number))
     cluster.round(30 * SECOND)
     [phase] = memory(cluster).jobs[1].tracker.phases
     assert (phase.c, phase.dps) == (8, 70)

@@ -91,7 +91,7 @@ class _Container:
 
 @dataclass
 class _App:
-    given: r.ApplicationAdded
+    given: r.ApplicationAddedRecord
     queue: str
     submit_ms: int
     asks: dict[Key, _Ask] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class _Past:
         match record:
             case r.ConfigRecord():
                 self._queues = [queue["path"] for queue in record.config["queues"]]
-            case r.NodeAdded():
+            case r.NodeAddedRecord():
                 host = self._hosts[record.node] = (
                     record.name or record.id.rpartition(":")[0] or record.id
                 )
@@ -158,37 +158,37 @@ class _Past:
                 self.nodes[host] = ScenarioNode(
                     host, record.rack, size, None, record.label, record.shared
                 )
-            case r.NodeRelabelled():
+            case r.NodeRelabelledRecord():
                 host = self._hosts[record.node]
                 self.nodes[host] = msgspec.structs.replace(
                     self.nodes[host], label=record.label, shared=record.shared
                 )
-            case r.ApplicationAdded():
+            case r.ApplicationAddedRecord():
                 app = self.applications.get(record.id)
                 app = app or _App(
                     record, self._queues[record.queue], record.submitted_ms + self._shift
                 )
                 self._apps[record.application] = self.applications[record.id] = app
-            case r.AttemptAdded():
+            case r.AttemptAddedRecord():
                 self._of_attempt[record.attempt] = self._apps[record.application]
                 self._without_am.add(record.attempt)
-            case r.AskChanged():
+            case r.AskChangedRecord():
                 self._ask(record)
-            case r.Outcomes() if record.round == self._plan.round:  # else its plan was lost
+            case r.OutcomesRecord() if record.round == self._plan.round:  # else its plan was lost
                 for allocated, number, _ in allocated_containers(self._plan.decisions, record):
                     key = (allocated.priority, allocated.allocation_request_id)
                     self._place(number, allocated.attempt, key, allocated.node, None)
-            case r.ContainerAdded():
+            case r.ContainerAddedRecord():
                 if record.container not in self._containers:
                     key = (record.priority, record.allocation_request_id)
                     self._place(record.container, record.attempt, key, record.node, record.is_am)
                     self._containers[record.container].size = self._amounts(record.size)
-            case r.ContainerStarted():
+            case r.ContainerStartedRecord():
                 self._containers[record.container].started_ms = record.at_ms + self._shift
-            case r.ContainerCompleted():
+            case r.ContainerCompletedRecord():
                 self._end(self._containers[record.container], record, record.at_ms + self._shift)
 
-    def _ask(self, record: r.AskChanged) -> None:
+    def _ask(self, record: r.AskChangedRecord) -> None:
         key = (record.priority, record.allocation_request_id)
         asks = self._of_attempt[record.attempt].asks
         if not record.count and key not in asks:
@@ -217,7 +217,7 @@ class _Past:
         app.containers.append(made)
 
     @staticmethod
-    def _end(container: _Container, record: r.ContainerCompleted, at_ms: int) -> None:
+    def _end(container: _Container, record: r.ContainerCompletedRecord, at_ms: int) -> None:
         container.ended_ms = at_ms
         if record.kind in ("preempted", "lost", "expired"):
             return

@@ -80,7 +80,8 @@ public final class BatchWriter {
   }
 
   public void config(long at, int version, PolicyConfig policyConfig) {
-    open("config", at).append(',').append(version).append(',').append(policyConfig.json).append(']');
+    open("config", at).append(',').append(version).append(',').append(policyConfig.json)
+        .append(']');
   }
 
   /** @param saved JSON texts by {@code path:policy} */
