@@ -4,6 +4,7 @@ from loomcard.api import PLAN_API
 from loomcard.api.entitlement import potential
 from loomcard.api.fill import (
     ALL,
+    RESERVED,
     SHARE,
     ExhaustedShapes,
     MemberIndex,
@@ -101,6 +102,7 @@ __all__ = [
     "NO_FIT",
     "PLAN_API",
     "RESERVATION",
+    "RESERVED",
     "RESERVE_AFTER_MS",
     "RULE_MS",
     "SHAPES_KEPT",

@@ -224,17 +224,17 @@ def _simulated(
 
 def simulate(scenario: StressScenario, candidate: Candidate, journal: Path) -> None:
     """Plays a scenario with its swaps."""
-    own = scenario.setup(candidate)
+    own = scenario.config(candidate)
     first = scenario.begins_under
     simulation = Simulation(
-        scenario.workload, own if first is None else scenario.setup(Candidate(first)), journal
+        scenario.workload, own if first is None else scenario.config(Candidate(first)), journal
     )
     for master in simulation.masters:
         if (text := scenario.hints.get(master.spec.id)) is not None:
             master.hints = {HINT: text}
     for at_ms, policy in scenario.swaps:
-        setup = own if policy is None else scenario.setup(Candidate(policy))
-        simulation.clock.at(at_ms, simulation.rm.apply, setup)
+        config = own if policy is None else scenario.config(Candidate(policy))
+        simulation.clock.at(at_ms, simulation.rm.apply, config)
     simulation.run()
 
 
@@ -279,7 +279,7 @@ def changes(cluster: Cluster) -> None:
                 cluster.complete(container, rng.choice(["completed", "completed", "failed"]))
         if number % 6 == 0 and (apps := sorted(cluster.applications)):
             moved, queue = rng.choice(apps), rng.choice(leaves)
-            cluster.send(r.ApplicationChanged(cluster.now, moved, queue, rng.randint(0, 3)))
+            cluster.send(r.ApplicationChangedRecord(cluster.now, moved, queue, rng.randint(0, 3)))
         _to_the_nodes(cluster, number)
         cluster.heartbeat()
         cluster.round(rng.choice([10, 300, 1_000, 1_700]))
@@ -312,7 +312,7 @@ def _arrives(cluster: Cluster, number: int, queue: int, rng: Random) -> None:
 
 def _to_the_nodes(cluster: Cluster, number: int) -> None:
     if number in (12, 44):
-        cluster.send(r.NodeResized(cluster.now, 2, (3072, 3) if number == 12 else (8192, 8)))
+        cluster.send(r.NodeResizedRecord(cluster.now, 2, (3072, 3) if number == 12 else (8192, 8)))
     if number in (20, 40):
         cluster.relabel_node(3, "gpu" if number == 20 else "", shared=number == 20)
     if number in (28, 52):
@@ -445,9 +445,9 @@ def record(name: str, policy: str, folder: Path) -> None:
     if name in SIMULATED:
         simulate(SIMULATED[name](), candidate, folder)
         return
-    setup = StressScenario("golden", "", workload("golden", [], [], 1), (), TREE).setup(candidate)
+    config = StressScenario("golden", "", workload("golden", [], [], 1), (), TREE).config(candidate)
     # Of one workload there are two segments: the second begins with all state.
-    cluster = Cluster(setup, journal=folder, segment_rounds=60 if name == "rebuilt" else 1000)
+    cluster = Cluster(config, journal=folder, segment_rounds=60 if name == "rebuilt" else 1000)
     DRIVEN[name](cluster)
     assert cluster.session.journal is not None
     cluster.session.journal.close()

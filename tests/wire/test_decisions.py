@@ -21,7 +21,7 @@ def test_decisions_are_read_back_with_their_tags() -> None:
 
 def test_each_container_is_found_whose_decision_was_not_refused() -> None:
     """Two refusals of one decision add up; those of reservations and preemptions take no number."""
-    refusals = [(0, 1, "NODE_FULL"), (0, 2, "STALE"), (1, 1, "STALE"), (2, 1, "RESERVED")]
+    refusals = [(0, 1, "NODE_FULL"), (0, 2, "STALE"), (1, 1, "STALE"), (2, 1, "NODE_RESERVED")]
     outcomes = OutcomesRecord(0, 1, 30, [7, 8, 9], refusals)
     first, last = DECISIONS[0], DECISIONS[4]
     assert list(allocated(DECISIONS, outcomes)) == [(first, 30, 7), (last, 31, 8), (last, 32, 9)]

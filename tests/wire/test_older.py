@@ -20,7 +20,7 @@ WORDS = {
     '"reservations"': '"holds"',
     '["reserve",': '["hold",',
     '["unreserve",': '["release_hold",',
-    '"RESERVED"': '"HELD"',
+    '"NODE_RESERVED"': '"HELD"',
     '"RESERVATION ': '"HOLDS ',
     "reservation_share_ppm": "hold_share_ppm",
     "reservation_nodes": "hold_nodes",
@@ -85,7 +85,7 @@ def test_an_applied_configuration_of_the_version_before_is_built() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("HOLD_AFTER_MS", "RESERVE_AFTER_MS"), ("RESERVED", "Reason.RESERVED")]
+    ("old", "new"), [("HOLD_AFTER_MS", "RESERVE_AFTER_MS"), ("Hold", "Reservation")]
 )
 def test_former_exports_warn_and_name_the_new_one(old: str, new: str) -> None:
     """They are what the new name is."""

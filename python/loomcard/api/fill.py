@@ -32,6 +32,9 @@ ALL = 1 << 30
 SHARE = "SHARE"
 """The reason of an ask that waits because its application uses what its policy lets it have."""
 
+RESERVED = "RESERVED"
+"""The reason of an ask that waits because the policy keeps what is free for others."""
+
 Order = Callable[[Any], Any]
 """From a member to its sort key: anything that compares with the other members' keys."""
 
@@ -322,7 +325,7 @@ def serve_application(
             continue
         shape = (ask.size, ask.label)
         if shape in reserved:
-            plan.wait(ask, Reason.RESERVED, plan.view.now_ms + RULE_MS)
+            plan.wait(ask, RESERVED, plan.view.now_ms + RULE_MS)
             continue
         if shape in full:
             plan.wait(ask, no_room(plan.view, ask))

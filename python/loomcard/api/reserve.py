@@ -210,4 +210,8 @@ def no_room(view: ClusterView, ask: Ask) -> str:
     if ask.reservations:
         return where_reserved(ask)
     reserved = (h.node for h in state.reservations if fits(ask.size, h.node.free))
-    return Reason.RESERVED if any(why_never(ask, n) is None for n in reserved) else Reason.NODE_FULL
+    return (
+        Reason.NODE_RESERVED
+        if any(why_never(ask, n) is None for n in reserved)
+        else Reason.NODE_FULL
+    )

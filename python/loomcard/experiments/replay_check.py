@@ -62,8 +62,8 @@ def journal_files(place: Path) -> list[Path]:
     return found or segments(place)
 
 
-def compare(place: Path, setup: Mapping[str, Any]) -> Compared:
-    """Replay every journal at or below ``place`` with ``setup``, compiled, in place of the
+def compare(place: Path, config: Mapping[str, Any]) -> Compared:
+    """Replay every journal at or below ``place`` with ``config``, compiled, in place of the
     configuration that it begins with; what a journal swaps to later stays. Raises JournalError, and
     InputError for a configuration with other queues.
     """
@@ -76,7 +76,7 @@ def compare(place: Path, setup: Mapping[str, Any]) -> Compared:
             if not segment.rounds:
                 continue
             began = began or _begins_with(segment)["hash"]
-            first = first_difference(_under(segment, began, setup))
+            first = first_difference(_under(segment, began, config))
             rounds += len(segment.rounds)
             differ += [] if first is None else [first]
     return Compared(len(files), rounds, differ)
@@ -122,41 +122,41 @@ def _text(value: Any) -> str:
 def _begins_with(segment: Segment) -> Mapping[str, Any]:
     """The configuration in force in the segment's first round. Raises JournalError."""
     with reading(segment.place, "the segment's state cannot be used"):
-        found: Mapping[str, Any] | None = segment.header.get("mirror", {}).get("setup")
+        found: Mapping[str, Any] | None = segment.header.get("mirror", {}).get("config")
         for record in next(iter(segment)).batch.records:
-            if found is None and isinstance(record, r.Setup):
-                found = record.setup
+            if found is None and isinstance(record, r.ConfigRecord):
+                found = record.config
         if found is None:
             raise JournalError(f"{segment.place}: no configuration in its first round")
         return found
 
 
-def _under(segment: Segment, began: str, setup: Mapping[str, Any]) -> Segment:
-    """The segment as if ``setup`` had been there in place of the configuration of that hash."""
+def _under(segment: Segment, began: str, config: Mapping[str, Any]) -> Segment:
+    """The segment as if ``config`` had been there in place of the configuration of that hash."""
     header = segment.header
     policies: dict[str, str] = {}  # keys of what instances saved, as they are and as they will be
     with reading(segment.place, "the segment's state cannot be used"):
         mirror = header.get("mirror")
-        if mirror is not None and mirror["setup"]["hash"] == began:
-            policies = _renamed(segment.place, mirror["setup"], setup)
+        if mirror is not None and mirror["config"]["hash"] == began:
+            policies = _renamed(segment.place, mirror["config"], config)
             saved = _with_keys(mirror["saved"], policies)
-            header = {**header, "mirror": {**mirror, "setup": dict(setup), "saved": saved}}
-    rounds = [_round_under(each, began, setup, policies) for each in segment]
+            header = {**header, "mirror": {**mirror, "config": dict(config), "saved": saved}}
+    rounds = [_round_under(each, began, config, policies) for each in segment]
     return Segment(segment.path, header, rounds)
 
 
 def _round_under(
-    each: Round, began: str, setup: Mapping[str, Any], policies: dict[str, str]
+    each: Round, began: str, config: Mapping[str, Any], policies: dict[str, str]
 ) -> tuple[str, str]:
     """Batch and plan under the other configuration; ``policies`` is kept up to date."""
     batch, plan = each.batch_text, each.plan_text
-    if '["setup",' in batch or '["saved",' in batch:
+    if '["config",' in batch or '["saved",' in batch:
         records: list[r.AnyRecord] = []
         for record in each.batch.records:
-            if isinstance(record, r.Setup) and record.setup["hash"] == began:
-                policies.update(_renamed(each.batch_place, record.setup, setup))
-                record = msgspec.structs.replace(record, setup=dict(setup))
-            elif isinstance(record, r.SavedState):
+            if isinstance(record, r.ConfigRecord) and record.config["hash"] == began:
+                policies.update(_renamed(each.batch_place, record.config, config))
+                record = msgspec.structs.replace(record, config=dict(config))
+            elif isinstance(record, r.SavedStateRecord):
                 record = msgspec.structs.replace(record, saved=_with_keys(record.saved, policies))
             records.append(record)
         batch = r.write(msgspec.structs.replace(each.batch, records=records))
@@ -166,11 +166,11 @@ def _round_under(
     return batch, plan
 
 
-def _renamed(place: str, recorded: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str, str]:
-    """What instances saved, by its key in the journal: the key under ``setup``. Raises InputError
+def _renamed(place: str, recorded: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, str]:
+    """What instances saved, by its key in the journal: the key under ``config``. Raises InputError
     unless both have the same queues.
     """
-    was, will = recorded["queues"], setup["queues"]
+    was, will = recorded["queues"], config["queues"]
     if _paths(was) != _paths(will):
         raise InputError(
             [

@@ -12,7 +12,6 @@ EXPORTS: Final = {
     "HOLD_AFTER_MS": "RESERVE_AFTER_MS",
     "Hold": "Reservation",
     "HoldRules": "ReservationRules",
-    "RESERVED": "Reason.RESERVED",
     "serve_holds": "serve_reservations",
 }
 """What ``loomcard`` exported, and its name of today."""

@@ -59,7 +59,7 @@ class Reservations:
         if ask.count <= 0:
             return Reason.ASK_GONE
         if node.reservation is not None and node.reservation.ask is not ask:
-            return Reason.RESERVED
+            return Reason.NODE_RESERVED
         never = why_never(ask, node) or self._state.limited(ask)
         return never or self.beyond(ask, in_place_of=self._in_the_way(ask, node))
 

@@ -355,7 +355,7 @@ class ClusterState:
         if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
             return Reason.LOCALITY
         if not fits(ask.size, node.room) and not fits_reserved(ask, node):
-            return Reason.RESERVED if fits(ask.size, node.free) else Reason.NODE_FULL
+            return Reason.NODE_RESERVED if fits(ask.size, node.free) else Reason.NODE_FULL
         return self.limited(ask)
 
     def limited(self, ask: Ask) -> Reason | None:

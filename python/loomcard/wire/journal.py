@@ -55,9 +55,8 @@ class Round:
 
     def __init__(self, segment: Segment, index: int) -> None:
         self.segment = segment
+        self.batch_text, self.plan_text = segment.rounds[index]
         self.line = 2 * index + 2  # of the batch; the plan's is the next
-        with reading(self.batch_place, "the round cannot be read"):
-            self.batch_text, self.plan_text = older.texts(segment.header, *segment.rounds[index])
 
     @property
     def batch_place(self) -> str:
@@ -159,9 +158,9 @@ def read_segment(path: Path) -> Segment:
         raise JournalError(f'{path}:1: expected ["segment", {{...}}]: {error}') from error
     if tag != "segment":
         raise JournalError(f"{path}:1: expected a segment, found {tag!r}")
-    with reading(f"{path}:1", "the header cannot be read"):
-        header = older.header(header)
-    return Segment(path, header, list(_rounds(path, lines)))
+    rounds = list(_rounds(path, lines))
+    with reading(f"{path}:1", "a segment of an older schema cannot be read"):
+        return Segment(path, *older.segment(header, rounds))
 
 
 def _text(path: Path) -> str:

@@ -15,12 +15,12 @@ QUEUE_KEYS = {"hold_share": "reservation_share", "hold_nodes": "reservation_node
 """Keys of a queue in YAML."""
 OPTIONS = {"hold_after_ms": "reserve_after_ms"}
 """Options of policies."""
-REASONS = {"HELD": "RESERVED", "HOLD_LIMIT": "RESERVATION_LIMIT"}
+REASONS = {"HELD": "NODE_RESERVED", "HOLD_LIMIT": "RESERVATION_LIMIT"}
 _COMPILED = {"hold_share_ppm": "reservation_share_ppm", "hold_nodes": "reservation_nodes"}
 _RECORDS = {"setup": "config", "holds": "reservations"}
 _DECISIONS = {"hold": "reserve", "release_hold": "unreserve", "grant": "allocate"}
 _HEADER = {"setup": "config", "told": "reported", "holds": "reservations"}
-_FEATURES = 6
+_SCHEMA, _FEATURES = 1, 6
 _WITH_REASON = "HOLDS "
 _FIELDS = ("tag", *PlanReply.__struct_fields__)
 _DECIDED, _WAITS = _FIELDS.index("decisions"), _FIELDS.index("waits")
@@ -41,31 +41,30 @@ def compiled(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "queues": queues}
 
 
-def header(found: dict[str, Any]) -> dict[str, Any]:
-    """The header of a segment. It is unchanged where the segment is of today's schema."""
-    if _is_current(found):
-        return found
+Rounds = list[tuple[str, str]]
+
+
+def segment(header: dict[str, Any], rounds: Rounds) -> tuple[dict[str, Any], Rounds]:
+    """The header and the texts of a segment in today's schema; as they are, where it is that.
+    Raises ``msgspec.MsgspecError`` and what a damaged text may.
+    """
+    schema = _schema(header)
+    if schema >= SCHEMA:
+        return header, rounds
+    return _header(header), [(_batch(b), _plan(p, older=schema == 2)) for b, p in rounds]
+
+
+def _header(found: dict[str, Any]) -> dict[str, Any]:
     found = _with_reasons(found)
-    found["hello"][_FEATURES] = [_RECORDS.get(name, name) for name in found["hello"][_FEATURES]]
+    hello = found["hello"]
+    hello[_SCHEMA] = SCHEMA
+    hello[_FEATURES] = [_RECORDS.get(name, name) for name in hello[_FEATURES]]
     if "mirror" in found:
         mirror = renamed(found["mirror"], _HEADER)
         mirror["config"] = compiled(mirror["config"])
         mirror["plan"] = [[_DECISIONS.get(kind, kind), *rest] for kind, *rest in mirror["plan"]]
         found["mirror"] = mirror
     return found
-
-
-def texts(found: dict[str, Any], batch: str, plan: str) -> tuple[str, str]:
-    """The texts of a round in a segment with the header ``found``, likewise. Raises
-    ``msgspec.MsgspecError`` and what a damaged text may.
-    """
-    if _is_current(found):
-        return batch, plan
-    return _batch(batch), _plan(plan, older=_schema(found) == 2)
-
-
-def _is_current(found: dict[str, Any]) -> bool:
-    return _schema(found) >= SCHEMA
 
 
 def _schema(found: dict[str, Any]) -> int:

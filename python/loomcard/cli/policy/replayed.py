@@ -22,16 +22,16 @@ def replayed(file: str, policy_path: list[Path] | None, journal: Path) -> dict[s
     ``rounds`` that were replayed, and in ``differ`` the first difference of each file that has one.
     Raises JournalError and InputError.
     """
-    from loomcard.config import compile_setup
+    from loomcard.config import compile_config
     from loomcard.config.source import resolve
     from loomcard.experiments.replay_check import compare
 
     source = resolve(file)
-    setup = compile_setup(
+    config = compile_config(
         source.text, source.name, policy_path=policy_path, beside=source.folder, isolated=True
     )
     with waiting("the journal again"):
-        found = compare(journal, setup)
+        found = compare(journal, config)
     return {
         "files": found.files,
         "rounds": found.rounds,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from loomcard import (
     EVERYBODY,
+    RESERVED,
     RULE_MS,
     Amounts,
     Application,
@@ -17,7 +18,6 @@ from loomcard import (
     Order,
     Plan,
     Queue,
-    Reason,
     ReservationRules,
     Resource,
     headroom_by_user,
@@ -184,7 +184,7 @@ class Allocation:
 
 
 def _reserved(category: str) -> str:
-    return AMS_WAIT if category == UNKNOWN else Reason.RESERVED
+    return AMS_WAIT if category == UNKNOWN else RESERVED
 
 
 def _report_reasons(plan: Plan, queue: CategoryQueue) -> None:
