@@ -2,22 +2,11 @@
 
 from loomcard.api import PLAN_API
 from loomcard.api.entitlement import potential
-from loomcard.api.fill import (
-    ALL,
-    RESERVED,
-    SHARE,
-    ExhaustedShapes,
-    MemberIndex,
-    Order,
-    fill,
-    only_shape_of,
-    report_waiting,
-    serve_application,
-    take_turn,
-)
+from loomcard.api.fill import ALL, RESERVED, SHARE, fill, take_turn
 from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.headroom import EVERYBODY, Amounts, headroom_by_user
 from loomcard.api.lazy_heap import Entry, LazyHeap
+from loomcard.api.member_index import MemberIndex, Order, only_shape_of
 from loomcard.api.orders import LazyOrder, by_priority
 from loomcard.api.pending_plan import AT_ONCE_MS, RULE_MS
 from loomcard.api.plan import Plan
@@ -30,12 +19,12 @@ from loomcard.api.reserve import (
     RESERVATION,
     RESERVE_AFTER_MS,
     ByShape,
-    ReservationRules,
     no_room,
     serve_reservations,
     want_first,
     want_room,
 )
+from loomcard.api.serve import Chooser, ExhaustedShapes, report_waiting, serve
 from loomcard.api.shape_lines import OpenShapes, RoomIndex, ShapeLines
 from loomcard.api.stages.dag_hint import Dag, DagStage, read_dag, write_dag
 from loomcard.api.stages.earlier_runs import Runs, mean_of_runs, remember_run
@@ -121,6 +110,7 @@ __all__ = [
     "AttemptRegistered",
     "AttemptRemoved",
     "ByShape",
+    "Chooser",
     "ClusterView",
     "Container",
     "ContainerAdded",
@@ -157,7 +147,6 @@ __all__ = [
     "Reason",
     "Refused",
     "Reservation",
-    "ReservationRules",
     "Resource",
     "RoomIndex",
     "Runs",
@@ -190,7 +179,7 @@ __all__ = [
     "report_waiting",
     "room_for",
     "saved_rows",
-    "serve_application",
+    "serve",
     "serve_reservations",
     "share",
     "shown",

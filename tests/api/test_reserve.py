@@ -73,7 +73,7 @@ def test_the_reasons_name_the_node_and_the_held_room():
     made.round()
     small(made, 9999)
     made.round()
-    assert made.reasons[9999, 20, 0] == "NODE_RESERVED"
+    assert made.reasons[9999, 20, 0] == "RESERVED"
 
 
 def test_nothing_is_held_while_the_own_size_is_served():
@@ -212,7 +212,7 @@ def test_bounds():
     plan, nodes = Plan(view), view.nodes
     asks = {a.application.number: a for a in view.asks if a.size == (4096, 4)}
     plan.reserve(asks[1], nodes[0])
-    assert plan.why_no_reservation(asks[2], nodes[0]) == "NODE_RESERVED"
+    assert plan.why_no_reservation(asks[2], nodes[0]) == "RESERVED"
     other = next(a for a in view.asks if a.application.number == 1 and a is not asks[1])
     assert plan.why_no_reservation(other, nodes[1]) == "RESERVATION_LIMIT"
     plan.reserve(asks[2], nodes[1])
@@ -294,7 +294,7 @@ def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
         text = f"version: 1\npolicy: {policy}\noptions: {{reserve_after_ms: {after_ms}}}\n"
         record = simulate(load, compiled(text), policy="test", check=True)
         assert [each.id for each in record.applications if not each.state] == []
-        assert "NODE_RESERVED" not in record.refusals
+        assert "RESERVED" not in record.refusals
         ends.append(max(c.finished_ms for c in record.containers))
     assert max(ends[:2]) <= 1.25 * ends[2]
 

@@ -12,8 +12,10 @@ from typing import Any
 from loomcard import (
     Application,
     Ask,
+    Chooser,
     ClusterView,
     Estimates,
+    ExhaustedShapes,
     Finished,
     Node,
     Plan,
@@ -21,7 +23,7 @@ from loomcard import (
     WeighsWork,
     fits,
     report_waiting,
-    serve_reservations,
+    serve,
     want_first,
 )
 
@@ -43,18 +45,7 @@ class PlainTetris(WeighsWork):
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
         plan = Plan(view)
         estimates = Estimates.of(view, memory, self.assumed_ms)
-        if view.reservations and not plan.spent:
-            serve_reservations(plan, lambda queue: queue is view.queue)
-        price = self.price(view, estimates)
-        while not plan.spent:
-            candidates = list(self.candidates(plan, estimates, price))
-            if not candidates:
-                report_waiting(plan, dict.fromkeys(view.members))
-                want_first(plan, lambda shape: asks_of(view, shape), self.reserve_after_ms)
-                break
-            *_, ask, node = min(candidates, key=lambda found: found[:-2])
-            plan.allocate_checked(ask, node)
-        return plan, memory
+        return serve(plan, Best(self, plan, estimates), self.reserve_after_ms), memory
 
     def candidates(self, plan: Plan, estimates: Estimates, price: float) -> Iterator[Any]:
         """(-score, work, submission, number, key, ask, node): of each application the first ask of
@@ -122,6 +113,38 @@ class PlainTetris(WeighsWork):
                 works.append(work_of(estimates, app))
         total = sum(works)
         return self.work_weight * (fsum(alignments) / total if total else 0.0)
+
+
+class Best(Chooser):
+    """The best candidate of all is next; prices are those of the call's beginning."""
+
+    def __init__(self, tetris: PlainTetris, plan: Plan, estimates: Estimates) -> None:
+        super().__init__(plan.view.queue)
+        self.tetris, self.plan, self.estimates = tetris, plan, estimates
+        self.cost: float | None = None
+        self.node: Node | None = None
+
+    def next(self, full: ExhaustedShapes) -> Ask | None:  # noqa: ARG002
+        if self.cost is None:
+            self.cost = self.tetris.price(self.plan.view, self.estimates)
+        candidates = list(self.tetris.candidates(self.plan, self.estimates, self.cost))
+        if not candidates:
+            return None
+        *_, ask, self.node = min(candidates, key=lambda found: found[:-2])
+        assert isinstance(ask, Ask)
+        return ask
+
+    def place(self, plan: Plan, ask: Ask) -> Node | None:  # noqa: ARG002
+        return self.node
+
+    def allocated(self, chosen: Ask, ask: Ask) -> None:  # noqa: ARG002
+        self.node = None
+
+    def report(self, plan: Plan) -> None:
+        report_waiting(plan, dict.fromkeys(plan.view.members))
+
+    def reserve(self, plan: Plan, after_ms: int) -> None:
+        want_first(plan, lambda shape: asks_of(plan.view, shape), after_ms)
 
 
 def asks_of(view: ClusterView, shape: Shape) -> Iterator[Ask]:

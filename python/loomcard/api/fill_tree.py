@@ -1,9 +1,8 @@
-"""The shared walk: one policy serves a whole tree of queues, one container a time.
+"""A tree of queues in order: one policy serves it from the root down, one container a time.
 
-From the root down, at each queue, the first member in the order of its level is tried: an
-application is served, a queue with a policy of its own gets a turn, any other queue is walked into.
-One that gets nothing is set aside for the rest of the call. Each level is re-keyed only for members
-that changed.
+At each queue, the first member in the order of its level is tried: an application is served, a
+queue with a policy of its own gets a turn, any other queue is walked into. One that gets nothing is
+set aside for the rest of the call. Each level is re-keyed only for members that changed.
 """
 
 from __future__ import annotations
@@ -13,20 +12,12 @@ from typing import Any, ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from loomcard.api.fill import (
-    ALL,
-    SHARE,
-    ExhaustedShapes,
-    MemberIndex,
-    Order,
-    report_waiting,
-    serve_application,
-    take_turn,
-)
+from loomcard.api.fill import ALL, SHARE, take_turn
 from loomcard.api.lazy_heap import Entry
-from loomcard.api.pending_plan import RULE_MS
+from loomcard.api.member_index import MemberIndex, Order
 from loomcard.api.plan import Plan
-from loomcard.api.reserve import RESERVE_AFTER_MS, ReservationRules, serve_reservations, want_room
+from loomcard.api.reserve import RESERVE_AFTER_MS, want_room
+from loomcard.api.serve import Chooser, ExhaustedShapes, report_waiting, serve
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Member
@@ -82,34 +73,21 @@ class Level(MemberIndex):
         """
         return None
 
-    def _pass_over(self, *, refused: bool) -> None:
-        if refused and self.ask_again:
+    def pass_over(self, *, forbidden: bool) -> None:
+        """The first gets nothing in this call, or until it is asked about again."""
+        if forbidden and self.ask_again:
             self._refused += self.take_top()
         else:
             self.set_aside()
 
-    def _take_back(self) -> None:
+    def take_back(self) -> None:
+        """Something was allocated: ask again about those that ``forbids`` gave a reason."""
         if self._refused:
             self.restore(self._refused)
             self._refused = []
 
 
 Levels = dict[Queue, Level]
-
-
-class LevelRules(ReservationRules):
-    """What the levels forbid is reserved for nobody either."""
-
-    def __init__(self, levels: Levels) -> None:
-        self._levels = levels
-
-    def forbids(self, ask: Ask) -> Reason | str | None:
-        """As the level of its queue says of its application, and of this size."""
-        app = ask.application
-        level = self._levels[app.queue]
-        reason = level.forbids(app)
-        most = None if reason else level.limit_of(app)
-        return reason if most is None or fits(ask.size, most) else SHARE
 
 
 def fill_tree(
@@ -128,25 +106,7 @@ def fill_tree(
     levels: Levels = view.cache(
         "fill_tree", lambda: {q: level_of(q).attach(view) for q in _governed(view.queue)}
     )
-    for level in levels.values():
-        level.update(view)
-    if plan.spent:
-        return plan
-    rules = LevelRules(levels)
-    if view.reservations and serve_reservations(plan, levels.__contains__, rules):
-        for level in levels.values():
-            level.update(view)
-    full, root = ExhaustedShapes(view), levels[view.queue]
-    while not plan.spent and _serve_one(plan, levels, root, full, alone=True):
-        pass
-    for level in levels.values():
-        level._take_back()
-        level.put_back()
-        if level.queue.leaf and level.unreported and not plan.spent:
-            report_waiting(plan, level.unreported)
-        if level.queue.leaf and not plan.spent:
-            want_room(plan, level, reserve_after_ms, rules)
-    return plan
+    return serve(plan, _Tree(view, levels), reserve_after_ms)
 
 
 def _governed(scope: Queue) -> list[Queue]:
@@ -154,38 +114,92 @@ def _governed(scope: Queue) -> list[Queue]:
     return [scope, *below]
 
 
-def _serve_one(
-    plan: Plan, levels: Levels, level: Level, full: ExhaustedShapes, *, alone: bool
-) -> bool:
-    """One container for the first below ``level`` that can have it; whether one was allocated."""
-    alone = alone and len(level.entries) == 1
-    while not plan.spent and not full.everything():
-        member: Any = level.top(full)
-        if member is None:
-            return False
-        refused = None
-        if level.queue.leaf:
-            refused = level.forbids(member)
-            got = _serve_application(plan, level, member, full, refused)
-        elif member.policy is not None:
-            count = ALL if alone and not level.one_at_a_time else 1
-            got = take_turn(plan, level, member, count, level.limit_of(member))
-        else:
-            got = _serve_one(plan, levels, levels[member], full, alone=alone)
-        if got:
+class _Tree(Chooser):
+    """The levels of a scope, walked from its root down to the first that may have something."""
+
+    def __init__(self, view: ClusterView, levels: Levels) -> None:
+        super().__init__(view.queue)
+        self._view = view
+        self._levels = levels
+        self._path: list[Level] = []  # from the root to the level of the one that is next
+        self._rules: tuple[Application, Any, Resource | None] | None = None  # of the last one asked
+
+    def update(self) -> None:
+        """Each level sees what changed."""
+        self._rules = None
+        for level in self._levels.values():
+            level.update(self._view)
+
+    def next(self, full: ExhaustedShapes) -> Any:
+        """At each level the first in order; what has nothing to serve below it is set aside."""
+        if full.everything():
+            return None
+        path, level = self._path, self._levels[self.queue]
+        path.clear()
+        while True:
+            member: Any = level.top(full)
+            if member is not None:
+                path.append(level)
+                if level.queue.leaf or member.policy is not None:
+                    return member
+                level = self._levels[member]
+            elif path:
+                below, level = level.queue, path.pop()
+                if below in level.entries:
+                    level.set_aside()
+            else:
+                return None
+
+    def allocated(self, chosen: Any, ask: Any) -> None:  # noqa: ARG002
+        """It, and the queues above it, have another place."""
+        self._rules = None
+        member = chosen
+        for level in reversed(self._path):
             level.served(level.order, member)
-            level._take_back()
-            return True
-        if member in level.entries:
-            level._pass_over(refused=refused is not None)
-    return False
+            level.take_back()
+            member = level.queue
 
+    def passed(self, chosen: Any, *, forbidden: bool) -> None:
+        """It is set aside in its queue."""
+        level = self._path[-1]
+        if chosen in level.entries:
+            level.pass_over(forbidden=forbidden)
 
-def _serve_application(
-    plan: Plan, level: Level, app: Application, full: ExhaustedShapes, reason: Reason | str | None
-) -> bool:
-    if reason is None:
-        return serve_application(plan, app, full, level.limit_of(app))
-    # This reason, even where a limit applies too.
-    plan.wait(app, reason, plan.view.now_ms + RULE_MS)
-    return False
+    def end(self) -> None:
+        """Who was set aside has its place again."""
+        for level in self._levels.values():
+            level.take_back()
+            level.put_back()
+
+    def governs(self, queue: Queue) -> bool:
+        """Whether there is a level of it."""
+        return queue in self._levels
+
+    def forbids(self, ask: Ask) -> Any:
+        """As the level of its queue says of its application, and of this size."""
+        app, rules = ask.application, self._rules
+        if rules is None or rules[0] is not app:
+            level = self._levels[app.queue]
+            reason = level.forbids(app)
+            rules = self._rules = app, reason, None if reason else level.limit_of(app)
+        if rules[1] is not None or rules[2] is None or fits(ask.size, rules[2]):
+            return rules[1]
+        return SHARE
+
+    def turn(self, plan: Plan, child: Queue) -> bool:
+        """One container, or all where nobody else demands."""
+        level = self._path[-1]
+        alone = not level.one_at_a_time and all(len(each.entries) == 1 for each in self._path)
+        return take_turn(plan, level, child, ALL if alone else 1, level.limit_of(child))
+
+    def report(self, plan: Plan) -> None:
+        """Applications that changed wait for room."""
+        for level in self._levels.values():
+            if level.queue.leaf and level.unreported:
+                report_waiting(plan, level.unreported)
+
+    def reserve(self, plan: Plan, after_ms: int) -> None:
+        """For the first in line of each leaf queue."""
+        for level in self._levels.values():
+            if level.queue.leaf:
+                want_room(plan, level, after_ms, self)

@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
-from mypy_extensions import mypyc_attr
-
 from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Ask, AskKey, Node
-from loomcard.model.queue import Queue
+from loomcard.model.objects import Application, Ask, AskKey
 from loomcard.model.reasons import Reason
 from loomcard.model.reservations import why_never
 from loomcard.model.resource import fits
 from loomcard.model.state import ClusterState
 
 if TYPE_CHECKING:
-    from loomcard.api.fill import MemberIndex
+    from loomcard.api.member_index import MemberIndex
+    from loomcard.api.serve import Chooser
 
 RESERVE_AFTER_MS = 1_000
 """How long an ask is passed over before room is reserved for it, unless a policy's option says
@@ -41,45 +39,16 @@ REVIEW_MS = 10_000
 """How often the node of a reservation is chosen again."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ReservationRules:
-    """What a policy adds to the limits of the queue tree when it reserves room; a policy that adds
-    something overrides it.
-    """
-
-    def forbids(self, ask: Ask) -> Any:  # noqa: ARG002 - a policy may
-        """Why the policy gives the ask nothing now; None if it may have a container."""
-        return None
-
-    def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """Where its next container would go; None where it fits nowhere now."""
-        return plan.place(ask)
-
-    def takes(self, node: Node) -> bool:  # noqa: ARG002 - as above
-        """Whether a node takes one more container, whatever its size."""
-        return True
-
-
-NO_RULES = ReservationRules()
-
-
-def serve_reservations(
-    plan: Plan,
-    governs: Callable[[Queue], bool],
-    rules: ReservationRules = NO_RULES,
-    *,
-    review: bool = True,
-) -> bool:
+def serve_reservations(plan: Plan, rules: Chooser) -> bool:
     """Allocate what fits into the room reserved for it, before anybody else is served; whether
     anything was. A reservation whose ask a limit, or a rule of the policy's, now keeps from it is
-    given up. ``review``: the round chooses the node of an old one again; else that is left to the
-    policy.
+    given up.
     """
     view, state = plan.view, plan.view._state
     allocated = False
     for reservation in sorted(state.reservations, key=lambda reservation: age_of(reservation.ask)):
         ask, app = reservation.ask, reservation.ask.application
-        if plan.spent or not governs(app.queue):
+        if plan.spent or not rules.governs(app.queue):
             continue
         if reservation.node.reservation is not reservation:
             continue  # ended when its ask was served on another node
@@ -88,22 +57,24 @@ def serve_reservations(
         if reason is not None:
             plan.unreserve(ask)
             plan.wait(ask, reason, None if limit else view.now_ms + RULE_MS)
-        elif not plan.allows(ask):
             continue
-        elif plan.why_not(ask, reservation.node) is None and rules.takes(reservation.node):
-            plan.allocate_checked(ask, reservation.node)
+        if not plan.allows(ask):
+            continue
+        node = reservation.node
+        fits_there = plan.why_not(ask, node) is None
+        if fits_there and rules.takes(node):
+            plan.allocate_checked(ask, node, rules.tag(ask))
+            rules.filled(ask)
             allocated = True
         else:
-            plan.wait(ask, where_reserved(ask))
+            plan.wait(ask, where_reserved(ask), view.now_ms + RULE_MS if fits_there else None)
             old = view.now_ms - reservation.placed_ms >= REVIEW_MS
-            if (review and old) or len(ask.reservations) < app.queue.reservation_nodes:
+            if (rules.reviews and old) or len(ask.reservations) < app.queue.reservation_nodes:
                 view._pending.wants[ask] = plan._instance
     return allocated
 
 
-def want_room(
-    plan: Plan, index: MemberIndex, after_ms: int, rules: ReservationRules = NO_RULES
-) -> None:
+def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> None:
     """Say that the first in line of a leaf queue wants a reservation, if it has been passed over
     for ``after_ms`` (0: never). Who has a reservation, may have nothing, or asks for what no node
     has is not first in line.
@@ -162,7 +133,7 @@ def want_first(
 
 
 def _first(
-    plan: Plan, app: Application, passed: Container[Shape], rules: ReservationRules
+    plan: Plan, app: Application, passed: Container[Shape], rules: Chooser
 ) -> tuple[bool, Ask | None]:
     """Whether anything that the application asks for may be allocated if there is room, and of what
     has the same priority as the first such ask, the first that was passed over and fits nowhere:
@@ -210,8 +181,5 @@ def no_room(view: ClusterView, ask: Ask) -> str:
     if ask.reservations:
         return where_reserved(ask)
     reserved = (h.node for h in state.reservations if fits(ask.size, h.node.free))
-    return (
-        Reason.NODE_RESERVED
-        if any(why_never(ask, n) is None for n in reserved)
-        else Reason.NODE_FULL
-    )
+    taken = any(why_never(ask, n) is None for n in reserved)
+    return Reason.NODE_RESERVED if taken else Reason.NODE_FULL

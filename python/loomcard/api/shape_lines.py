@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from loomcard.api.fill import ExhaustedShapes
 from loomcard.api.lazy_heap import Entry, LazyHeap
+from loomcard.api.serve import ExhaustedShapes
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
 from loomcard.model.objects import Node

@@ -19,18 +19,18 @@ from loomcard import (
     ApplicationAdded,
     Ask,
     AttemptAdded,
+    Chooser,
     ClusterView,
     ExhaustedShapes,
     Level,
     Node,
     Plan,
-    ReservationRules,
     Resource,
     fits,
     headroom_by_user,
     no_room,
     report_waiting,
-    serve_reservations,
+    serve,
     want_room,
 )
 
@@ -76,26 +76,7 @@ class Slots:
         plan = Plan(view)
         free = view.cache("free slots", lambda: FreeSlots(view, self))
         level = view.cache("order", lambda: Level(view.queue, by_slots).attach(view))
-        free.update()
-        if view.reservations and not plan.spent:
-            serve_reservations(plan, lambda queue: queue is view.queue, free)
-            free.update()
-        level.update(view)
-        full = ExhaustedShapes(view, shared=False)
-        while free.numbers and not plan.spent and not full.everything():
-            app: Any = level.top(full)
-            if app is None:
-                break
-            if _serve(plan, app, free, full):
-                level.served(by_slots, app)
-            else:
-                level.set_aside()
-        level.put_back()
-        if not plan.spent:
-            if not free.numbers and view.queue.pending_count:
-                plan.wait(view.queue, SLOTS, view.now_ms + RULE_MS)
-            report_waiting(plan, level.unreported)
-            want_room(plan, level, self.reserve_after_ms, free)
+        serve(plan, BySlots(view, free, level), self.reserve_after_ms, shared=False)
         return plan, report_headroom(plan, reported, free.room(view.cluster_capacity))
 
 
@@ -127,7 +108,7 @@ def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
     return min(whole // part for whole, part in zip(capacity, slot, strict=False) if part > 0)
 
 
-class FreeSlots(ReservationRules):
+class FreeSlots:
     """The nodes that have a slot free, by number; each call looks at those that changed."""
 
     def __init__(self, view: ClusterView, slots: Slots) -> None:
@@ -158,7 +139,7 @@ class FreeSlots(ReservationRules):
                 del self.numbers[bisect_left(self.numbers, number)]
         self._changed.clear()
 
-    def takes(self, node: Node) -> bool:
+    def on(self, node: Node) -> bool:
         """Whether a slot is free on the node, or held there."""
         return len(node.containers) < self._slots(node)
 
@@ -185,23 +166,58 @@ class FreeSlots(ReservationRules):
         return next((n for n in nodes if offers(n, ask.label) and fits(ask.size, n.room)), None)
 
 
-def _serve(plan: Plan, app: Application, free: FreeSlots, full: ExhaustedShapes) -> bool:
-    for ask in app.asks:
-        shape = (ask.size, ask.label)
-        if ask.count <= 0 or not plan.allows(ask):
-            continue
-        reason = plan.limited(ask) or (no_room(plan.view, ask) if shape in full else None)
-        if reason is None:
-            node = free.place(plan, ask)
-            if node is not None:
-                plan.allocate_checked(ask, node)
-                free.update()
-                return True
-            if not ask.attempt.blacklist and ask.suits_all:
-                full.add(shape)
-            if plan.place(ask) is not None:
-                plan.wait(ask, SLOTS, plan.view.now_ms + RULE_MS)
-                continue
-            reason = no_room(plan.view, ask)
-        plan.wait(ask, reason)
-    return False
+class BySlots(Chooser):
+    """The application that holds fewest slots by its weight, on a node with a slot free."""
+
+    def __init__(self, view: ClusterView, free: FreeSlots, level: Level) -> None:
+        super().__init__(view.queue)
+        self._view, self._free, self._level = view, free, level
+
+    def update(self) -> None:
+        """See what changed."""
+        self._free.update()
+        self._level.update(self._view)
+
+    def next(self, full: ExhaustedShapes) -> Any:
+        """The first in order, while a slot is free."""
+        return None if not self._free.numbers or full.everything() else self._level.top(full)
+
+    def allocated(self, chosen: Any, ask: Ask) -> None:  # noqa: ARG002
+        """It holds one slot more."""
+        self._free.update()
+        self._level.served(by_slots, chosen)
+
+    def passed(self, chosen: Any, *, forbidden: bool) -> None:  # noqa: ARG002
+        """It is set aside."""
+        self._level.set_aside()
+
+    def end(self) -> None:
+        """Who was set aside has its place again."""
+        self._level.put_back()
+
+    def place(self, plan: Plan, ask: Ask) -> Node | None:
+        """Node-local, rack, any, of the nodes with a slot free."""
+        return self._free.place(plan, ask)
+
+    def takes(self, node: Node) -> bool:
+        """Whether a slot is free on the node, or held there."""
+        return self._free.on(node)
+
+    def nowhere(self, plan: Plan, ask: Ask, full: ExhaustedShapes) -> None:
+        """No node that has room has a slot free, or the ask may not go there."""
+        if not ask.attempt.blacklist and ask.suits_all:
+            full.add((ask.size, ask.label))
+        if plan.place(ask) is None:
+            plan.wait(ask, no_room(plan.view, ask))
+        else:
+            plan.wait(ask, SLOTS, plan.view.now_ms + RULE_MS)
+
+    def report(self, plan: Plan) -> None:
+        """Where no slot is free, all wait for one."""
+        if not self._free.numbers and self.queue.pending_count:
+            plan.wait(self.queue, SLOTS, plan.view.now_ms + RULE_MS)
+        report_waiting(plan, self._level.unreported)
+
+    def reserve(self, plan: Plan, after_ms: int) -> None:
+        """For the first in line."""
+        want_room(plan, self._level, after_ms, self)

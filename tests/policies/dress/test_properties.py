@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from loomcard import serve_application
-from loomcard.policies.dress import allocation
+from loomcard.policies.dress import policy
+from loomcard.policies.dress.allocation import Allocation
 from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
 from loomcard.simulator import simulate
@@ -34,22 +34,18 @@ def place(application) -> tuple[int, int, int]:
     return -application.priority, application.submitted_ms, application.number
 
 
-def check_serve(plan, application, full, reserved) -> bool:
-    """Properties 3 and 10: what is allocated is within the quota before it, and passes nobody."""
+def check_allocated(plan, application, ask, before) -> None:
+    """Properties 3 and 10: what is allocated is within the quota ``before`` it, and passes
+    nobody.
+    """
     found: Pools = plan.view._cache.values["pools"][0]
     queue = found.queues[found.category_of[application]]
-    asks = {ask.key: ask.size for ask in application.asks if ask.count > 0}
-    allowed = {key for key, size in asks.items() if found.may(queue.kind, size)}
-    if not serve_application(plan, application, full, reserved=reserved):
-        return False
-    container = list(application.containers)[-1]
-    assert container.ask_key in allowed
+    assert ask.key in before
     for other in queue.entries:
         earlier = place(other) < place(application)
-        for ask in other.asks if earlier and not other.attempts[other.number].blacklist else ():
-            same = ask.count > 0 and ask.size == container.size and ask.relax_locality
-            assert not same, f"{ask} was passed over"
-    return True
+        for each in other.asks if earlier and not other.attempts[other.number].blacklist else ():
+            same = each.count > 0 and each.size == ask.size and each.relax_locality
+            assert not same, f"{each} was passed over"
 
 
 def check_round(cluster: Cluster) -> None:
@@ -78,13 +74,23 @@ def test_every_life_keeps_the_border(seed):
     """
     checked = []
 
-    def watched(plan, application, full, reserved) -> bool:
-        checked.append(application.number)
-        return check_serve(plan, application, full, reserved)
+    class Watched(Allocation):
+        def next(self, full):
+            application = super().next(full)
+            if application is not None:
+                checked.append(application.number)
+                asks = [ask for ask in application.asks if ask.count > 0]
+                kind = self._pools.category_of[application]
+                self.may = {ask.key for ask in asks if self._pools.may(kind, ask.size)}
+            return application
+
+        def allocated(self, chosen, ask):
+            check_allocated(self._plan, chosen, ask, self.may)
+            super().allocated(chosen, ask)
 
     cluster = Cluster(compiled(SETUP))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(allocation, "serve_application", watched)
+        patch.setattr(policy, "Allocate", Watched)
         RandomCluster(cluster, seed).run(15, partial(check_round, cluster))
     assert checked
 

@@ -5,9 +5,10 @@ end in time, and those that are nearest to their end have it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, inf
 
-from loomcard import ClusterView, Plan, saved_rows
+from loomcard import ClusterView, Plan, saved_rows, serve
 from loomcard.policies.carbyne.asks import send_shares
 from loomcard.policies.carbyne.estimates import Memory, fresh
 from loomcard.policies.carbyne.jobs import Jobs
@@ -40,8 +41,8 @@ class Carbyne(Options):
         jobs = view.cache("jobs", lambda: Jobs(view, self))
         jobs.update(view, memory)
         serving = Serving(plan, jobs)
-        serving.run()
-        plan.go_on = serving.run
+        plan.go_on = partial(serve, plan, serving, self.reserve_after_ms)
+        serve(plan, serving, self.reserve_after_ms)
         send_shares(plan, jobs.marked.values())
         if (wake_ms := jobs.next_ms()) < inf:
             plan.wake_at(ceil(wake_ms))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from loomcard import (
@@ -10,12 +10,13 @@ from loomcard import (
     SHARE,
     Application,
     Ask,
+    Chooser,
     Entry,
+    ExhaustedShapes,
     Plan,
     Shape,
     ShapeLines,
     report_waiting,
-    serve_reservations,
     want_first,
 )
 from loomcard.policies.carbyne.job import Due, Job
@@ -28,67 +29,104 @@ LOAN = "LOAN"
 """The reason of an ask that gets nothing of what is left over, since its lenders need it sooner."""
 
 
-class Serving:
-    """The allocations of one call, and what they were for."""
+class Serving(Chooser):
+    """Masters, then what must start, then what is left over, on the nodes as they are; and what
+    it was for. Each turn of the round begins anew: how many there are changes nothing in the
+    memory.
+    """
 
     def __init__(self, plan: Plan, jobs: Jobs) -> None:
+        super().__init__(plan.view.queue)
         self.plan, self.view = plan, plan.view
         self.jobs, self.open, self.options = jobs, jobs.open, jobs.options
         self.whole = [float(c) for c in plan.view.cluster_capacity]
         self.started: dict[Application, int] = {}  # of what must start
         self.borrowed: dict[Application, int] = {}
+        self._offers: Iterator[Ask] = iter(())
+        self._got = False  # whether the last offer was taken
+        self._loan: tuple[list[float] | None, Guard | None] | None = None  # the offer is one
 
-    def run(self) -> None:
-        """Serve everybody, until nothing fits; reserve room for what must start and does not fit. A
-        later turn of the round goes on: how many there are changes nothing in the memory.
-        """
-        plan, view = self.plan, self.view
-        self.open.begin(view)
-        if view.reservations and not plan.spent:
-            self._serve_reservations()
-        if not plan.spent:
-            self._serve_masters()
-            self._serve_dues()
-        if not plan.spent and not self.open.none():
-            self._lend()
-        if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
-            report_waiting(plan, self.jobs.unreported)
-            want_first(plan, self._dues_of, self.options.reserve_after_ms)
-            if self.options.loan == "preempt":
-                reclaim(plan, self.jobs)
+    def update(self) -> None:
+        """The turn begins."""
+        self.open.begin(self.view)
+        self._offers = self._offered()
 
-    def _serve_reservations(self) -> None:
-        reserved = {
-            reservation.ask: reservation.ask.count for reservation in self.view.reservations
-        }
-        serve_reservations(self.plan, lambda queue: queue is self.view.queue)
-        for ask, count in reserved.items():
-            if ask.count < count and (job := self.jobs.by_app.get(ask.application)) is not None:
-                job.allocated(ask)
-                if (due := job.dues.get(ask)) is not None:
-                    self._started(job, ask, due)
+    def next(self, full: ExhaustedShapes) -> Ask | None:  # noqa: ARG002 - ``open`` knows them
+        """The next offer."""
+        return next(self._offers, None)
 
-    def _serve_masters(self) -> None:
-        masters = self.jobs.masters
-        for job in sorted(masters.values(), key=lambda job: (job.app.submitted_ms, job.app.number)):
+    def allocated(self, chosen: Ask, ask: Ask) -> None:  # noqa: ARG002
+        """Its job has started one task more."""
+        self._got = True
+        job = self.jobs.by_app[ask.application]
+        job.allocated(ask)
+        if self._loan is not None:
+            self._lent(job, ask, *self._loan)
+        elif (due := job.dues.get(ask)) is not None:
+            self._started(job, ask, due)
+
+    def passed(self, chosen: Ask, *, forbidden: bool) -> None:  # noqa: ARG002
+        """The next one is offered."""
+        self._got = False
+
+    def filled(self, ask: Ask) -> None:
+        """What must start did, in the room that was reserved for it."""
+        if (job := self.jobs.by_app.get(ask.application)) is not None:
+            job.allocated(ask)
+            if (due := job.dues.get(ask)) is not None:
+                self._started(job, ask, due)
+
+    def end(self) -> None:
+        """Who was set aside may try again in the next call."""
+        self.jobs.due_lines.put_back()
+        self.jobs.asking_lines.put_back()
+
+    def report(self, plan: Plan) -> None:
+        """Jobs that changed wait for room."""
+        report_waiting(plan, self.jobs.unreported)
+
+    def reserve(self, plan: Plan, after_ms: int) -> None:
+        """For what must start and does not fit; or take loans back for it."""
+        want_first(plan, self._dues_of, after_ms)
+        if self.options.loan == "preempt":
+            reclaim(plan, self.jobs)
+
+    def _offered(self) -> Iterator[Ask]:
+        """Each ask in its order."""
+        self._loan = None
+        masters = self.jobs.masters.values()
+        for job in sorted(masters, key=lambda job: (job.app.submitted_ms, job.app.number)):
             for ask in job.app.asks:
-                while ask.is_am and ask.count > 0 and self._allocate(ask):
-                    job.allocated(ask)
+                while ask.is_am and ask.count > 0 and self._fits(ask):
+                    yield ask
+                    if not self._got:
+                        break
+        yield from self._dues()
+        if not self.open.none():
+            yield from self._loans()
+
+    def _fits(self, ask: Ask) -> bool:
+        """Some node has room; why asks wait for which none has is said at the end."""
+        return self.open.find((ask.size, ask.label)) is not None
 
     # What must start
 
-    def _serve_dues(self) -> None:
+    def _dues(self) -> Iterator[Ask]:
         """The best first (2.5-11), all its tasks, until nothing fits."""
         dues = self.jobs.due_lines
         shapes = [shape for shape in dues.shapes() if shape in self.open]
         rank = self._due_rank(shapes)
-        while not self.plan.spent:
+        while True:
             shape, ask = self._first(dues, shapes, rank)
             if shape is None:
-                break
-            if not self._start(ask):
+                return
+            job = self.jobs.by_app[ask.application]
+            while ask in job.dues and self._fits(ask):
+                yield ask
+                if not self._got:
+                    break
+            if ask in job.dues:
                 dues.set_aside(shape)
-        dues.put_back()
 
     def _due_rank(self, shapes: list[Shape]) -> Callable[[Shape, Entry], Any]:
         """What has had to start for the longest time; then by ``default_rule``: alignment less the
@@ -103,15 +141,6 @@ class Serving:
         price = sum(aligned[s] * len(works[s]) for s in shapes) / total if total else 0.0
         return lambda shape, entry: (entry[0], price * entry[1] - aligned[shape], *entry[2:5])
 
-    def _start(self, ask: Ask) -> bool:
-        """As many of its tasks as fit; whether all that must start did."""
-        job = self.jobs.by_app[ask.application]
-        due = job.dues[ask]
-        while ask in job.dues and not self.plan.spent and self._allocate(ask):
-            job.allocated(ask)
-            self._started(job, ask, due)
-        return ask not in job.dues
-
     def _started(self, job: Job, ask: Ask, due: Due) -> None:
         """One task did that had to."""
         self.started[job.app] = self.started.get(job.app, 0) + 1
@@ -125,23 +154,27 @@ class Serving:
 
     # What is left over
 
-    def _lend(self) -> None:
+    def _loans(self) -> Iterator[Ask]:
         """What nobody must have now, one container at a time (2.4)."""
         shapes = [shape for shape in self.jobs.asking_lines.shapes() if shape in self.open]
         rooms = self._rooms() if self.options.loan == "preempt" else {}
         guard = Guard(self.jobs, self.view) if shapes and self.options.loan == "guarded" else None
         lines = self.jobs.asking_lines
-        while not self.plan.spent:
+        while True:
             shape, app = self._next_borrower(lines, shapes)
             if shape is None:
-                break
+                return
             asks = asks_for(app, shape)
             if self.options.loan == "guarded":  # else its early tasks fill its share
                 asks.sort(key=self.jobs.by_app[app].latest_ms)
-            if not any(self._lend_one(ask, rooms, guard) for ask in asks):
+            for ask in asks:
+                if self._may_borrow(ask, rooms.get(ask.label), guard) and self._fits(ask):
+                    yield ask
+                    if self._got:
+                        break
+            else:
                 lines.set_aside(shape)
                 shapes = [shape for shape in shapes if shape in self.open]
-        lines.put_back()
 
     def _next_borrower(self, lines: ShapeLines, shapes: list[Shape]) -> tuple[Shape | None, Any]:
         """Of jobs below ``most_borrowed``, if any: of ``srtf`` the one with the least remaining
@@ -163,8 +196,8 @@ class Serving:
             return None, None
         return max(found, key=lambda s: alignment(s[0], free, self.whole)), best[-1]
 
-    def _lend_one(self, ask: Ask, rooms: dict[str, list[float]], guard: Guard | None) -> bool:
-        room = rooms.get(ask.label)
+    def _may_borrow(self, ask: Ask, room: list[float] | None, guard: Guard | None) -> bool:
+        """Whether a task may be lent what it takes of ``room``, or of what ``guard`` leaves."""
         if room is not None and not fits(ask.size, room):
             self.plan.wait(ask, SHARE, self.view.now_ms + RULE_MS)
             return False
@@ -174,16 +207,16 @@ class Serving:
         if guard is not None and not guard.allows(job, ask):
             self.plan.wait(ask, LOAN, self.view.now_ms + RULE_MS)
             return False
-        if not self._allocate(ask):
-            return False
-        job.allocated(ask)
+        self._loan = room, guard
+        return True
+
+    def _lent(self, job: Job, ask: Ask, room: list[float] | None, guard: Guard | None) -> None:
         if room is not None:
             add(room, ask.size, -1)
         if guard is not None:
             guard.lent(job, ask)
         self.borrowed[job.app] = self.borrowed.get(job.app, 0) + 1
         self.jobs.enter_borrower(job)
-        return True
 
     def _rooms(self) -> dict[str, list[float]]:
         """By node label, what may be lent of its partition; all that fits where none is named."""
@@ -215,25 +248,6 @@ class Serving:
                 if best is None or own < best:
                     found, whose, best = shape, entry[-1], own
         return found, whose
-
-    def _allocate(self, ask: Ask) -> bool:
-        """One container for an ask, if nodes, limits and turn let it have one. Why asks of a shape
-        that fits nowhere wait is said at the end.
-        """
-        plan = self.plan
-        if self.open.find((ask.size, ask.label)) is None:
-            return False
-        limit = plan.limited(ask)
-        if limit is not None:
-            plan.wait(ask, limit)
-        if limit is not None or not plan.allows(ask):
-            return False
-        node = plan.place(ask)
-        if node is None:
-            plan.wait(ask, "LOCALITY" if not ask.relax_locality else "BLACKLISTED")
-            return False
-        plan.allocate_checked(ask, node)
-        return True
 
 
 def asks_for(app: Application, shape: Shape) -> list[Ask]:

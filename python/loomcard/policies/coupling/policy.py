@@ -5,6 +5,7 @@ worth starting and near their data; remote maps start with a probability, in pla
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any
 
 from loomcard import (
@@ -13,6 +14,7 @@ from loomcard import (
     Plan,
     Refused,
     saved_rows,
+    serve,
 )  # fmt: skip
 from loomcard.policies.coupling.jobs import JobMemory, Jobs, Memory
 from loomcard.policies.coupling.options import Options
@@ -60,8 +62,8 @@ class Coupling(Options):
         for node in filter(None, map(view.node, memory.beating)):
             if not view.lending or view.offers(node, ""):
                 serving.visits.append(Visit(node, first, [*view.zero]))
-        plan.go_on = serving.run
-        serving.run()
+        plan.go_on = partial(serve, plan, serving, self.reserve_after_ms)
+        serve(plan, serving, self.reserve_after_ms)
         if self.reclaim_after_ms:
             reclaim(plan, jobs, memory, self.reclaim_after_ms)
         if plan.report_due:

@@ -4,7 +4,7 @@ on the nodes as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
@@ -12,15 +12,14 @@ from loomcard import (
     RULE_MS,
     Ask,
     ByShape,
+    Chooser,
     ExhaustedShapes,
     Node,
     Plan,
     Reason,
-    ReservationRules,
     draw,
     fits,
     no_room,
-    serve_reservations,
     want_first,
 )  # fmt: skip
 from loomcard.policies.coupling.candidates import Candidates
@@ -47,91 +46,122 @@ class Visit:
     counts: bool  # in the first stage of a round
     reserved: list[int]  # the room of the maps that were chosen and not launched
     more: dict[str, int] = field(default_factory=dict)  # their memory
-    allowed: list[Waiting[str]] | None = None  # candidates whose reduce may start here
     heap: list[Entry] | None = None
     draws: int = 0
 
 
-class MapsFirst(ReservationRules):
-    """No room is reserved for a reduce whose maps have not made it worth starting."""
-
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs = jobs
-
-    def forbids(self, ask: Ask) -> str | None:
-        """The reason of a reduce that waits for its maps."""
-        job = self._jobs.by_id.get(ask.application.id)
-        waits = job is not None and ask in job.reduces and self._jobs.maps_first(job, ask)
-        return COUPLED if waits else None
-
-
-class Serving:
-    """The allocations of one round, in one turn or several."""
+class Serving(Chooser):
+    """What one round offers: at each heartbeat maps in fair order and at most one reduce; then all
+    that is neither. A later turn of the round goes on where the one before it ended.
+    """
 
     def __init__(self, plan: Plan, jobs: Jobs, places: Places, memory: Memory) -> None:
+        super().__init__(plan.view.queue)
         self.plan, self.view = plan, plan.view
         self.jobs, self.places, self.memory = jobs, places, memory
         self.options = jobs.options
         self.visits: list[Visit] = []
-        self._next = 0
         self._changed: dict[str, Job] = {}
         self._limited: set[Demand] = set()
         self._candidates = Candidates(plan, jobs, places, memory)
+        self._offers, self._all_offered = self._offered(), False
+        self._full = ExhaustedShapes(plan.view)
+        self._got = False  # whether the last offer was taken
+        self._node: Node | None = None  # where it is; None: anywhere
+        self._waiting: Waiting[str] | None = None  # of a reduce, its candidate
+        self._map: tuple[int, JobMemory] | None = None  # of a map, how far its input is
 
-    def run(self) -> None:
-        """Serve until nothing more may be served; a later turn goes on where this one ends."""
-        plan, view = self.plan, self.view
+    def update(self) -> None:
+        """A turn begins, or who had room reserved was served: look at what changed."""
         self._refresh()
-        if view.reservations and not plan.spent:
-            serve_reservations(plan, lambda queue: queue is view.queue, MapsFirst(self.jobs))
-            self._refresh()
-        while self._next < len(self.visits):
-            if not self._visit(self.visits[self._next]):
-                return
-            self._next += 1
-        self._others()
-        if not plan.spent:
-            self._report_reasons()
-            if self.options.reserve_after_ms:
-                want_first(plan, ByShape(self._reservable).of, self.options.reserve_after_ms)
+        if self._all_offered:
+            self._offers, self._all_offered = self._offered(), False
+        self.end()
+
+    def end(self) -> None:
+        """Heartbeats count, whether or not this turn may take something at them."""
+        if self.plan.spent:
+            self._next()
 
     def _refresh(self) -> None:
         for job in self.jobs.update(self.memory):
             self._changed[job.app.id] = job
 
-    def _allocate(self, ask: Ask, node: Node, tag: list[object] | None = None) -> None:
-        self.plan.allocate_checked(ask, node, tag)
+    def next(self, full: ExhaustedShapes) -> Ask | None:
+        """The next offer."""
+        self._full = full
+        return self._next()
+
+    def _next(self) -> Ask | None:
+        self._node, self._waiting, self._map = None, None, None
+        return next(self._offers, None)
+
+    def _offered(self) -> Iterator[Ask | None]:
+        """Each ask in its order, with its node in ``_node``; None where the turn is used up."""
+        while self.visits:
+            yield from self._visit(self.visits[0])
+            del self.visits[0]
+        yield from self._others()
+        self._all_offered = True
+
+    def allocated(self, chosen: Ask, ask: Ask) -> None:  # noqa: ARG002
+        """Its job has another place in fair order; a reduce ends its candidate's wait."""
+        self._got = True
+        if (waiting := self._waiting) is not None:
+            n = self.view.node_count
+            self.memory.figures.by_round[min(waiting.round(n), 4) - 1] += 1
+            attempted(waiting, n, launched=True)
+        elif self._map is not None:
+            reach, own = self._map
+            self.memory.figures.local += reach == 0 and bool(ask.hosts)
+            self.memory.figures.remote += reach != 0
+            if reach == 0:
+                own.local_ms = self.view.now_ms
         self.jobs.allocated(ask)
         self._refresh()
 
+    def passed(self, chosen: Ask, *, forbidden: bool) -> None:  # noqa: ARG002
+        """The next one is offered."""
+        self._got = False
+
+    def place(self, plan: Plan, ask: Ask) -> Node | None:
+        """Where it was offered."""
+        return self._node or plan.place(ask)
+
+    def tag(self, ask: Ask) -> list[object] | None:  # noqa: ARG002
+        """Of a reduce, how many heartbeats it waited."""
+        return None if self._waiting is None else [REDUCE, self._waiting.wait]
+
+    def forbids(self, ask: Ask) -> str | None:
+        """The reason of a reduce that waits for its maps: no room is reserved for it either."""
+        job = self.jobs.by_id.get(ask.application.id)
+        waits = job is not None and ask in job.reduces and self.jobs.maps_first(job, ask)
+        return COUPLED if waits else None
+
+    def nowhere(self, plan: Plan, ask: Ask, full: ExhaustedShapes) -> None:
+        """``report`` says it."""
+
     # A heartbeat
 
-    def _visit(self, visit: Visit) -> bool:
-        """Maps and a reduce at one node, in fair order; False: the turn ended before that."""
+    def _visit(self, visit: Visit) -> Iterator[Ask | None]:
+        """Maps and a reduce at one node, in fair order."""
         node = visit.node
-        if visit.allowed is None:
-            visit.allowed = self._candidates.allowed(node, visit.counts)
-        while visit.allowed:
-            waiting = visit.allowed[0]
+        for waiting in self._candidates.allowed(node, visit.counts):
             job = self.jobs.eligible.get(waiting.candidate or "")
-            if job is not None:
-                if not self._maps(visit, self.jobs.entry(job.app)):
-                    return False
+            if job is None:
+                continue
+            yield from self._maps(visit, job)
+            ask = self._reduce_of(job, node)
+            while ask is not None and (self.plan.spent or not self.plan.allows(ask)):
+                yield None
+                yield from self._maps(visit, job)
                 ask = self._reduce_of(job, node)
-                if ask is not None and not self.plan.allows(ask):
-                    return False
-                if ask is not None:
-                    self._launch(waiting, ask, node)
-                    visit.allowed = [waiting]  # one reduce a heartbeat
-            visit.allowed.pop(0)
-        return self._maps(visit, None)
-
-    def _launch(self, waiting: Waiting[str], ask: Ask, node: Node) -> None:
-        n = self.view.node_count
-        self.memory.figures.by_round[min(waiting.round(n), 4) - 1] += 1
-        tag: list[object] = [REDUCE, waiting.wait]
-        attempted(waiting, n, launched=True)
-        self._allocate(ask, node, tag)
+            if ask is not None:
+                self._node, self._waiting = node, waiting
+                yield ask
+                if self._got:
+                    break  # one reduce a heartbeat
+        yield from self._maps(visit, None)
 
     def _reduce_of(self, job: Job, node: Node) -> Ask | None:
         """The first of the job's reduces that may go to the node now; None if a map needs it."""
@@ -151,27 +181,27 @@ class Serving:
 
     # Maps
 
-    def _maps(self, visit: Visit, before: Entry | None) -> bool:
-        """Serve who is ``before`` an entry (None: all) in fair order, till the node is full; False:
-        the turn ended before that.
-        """
-        node, plan = visit.node, self.plan
+    def _maps(self, visit: Visit, until: Job | None) -> Iterator[Ask | None]:
+        """Those who are before a job (None: all) in fair order, till the node is full."""
+        node = visit.node
         if visit.heap is None:
             if not self._open(node):
-                return True
+                return
             visit.heap = list(self.jobs.entries.values())
             heapify(visit.heap)
+        before = None if until is None else self.jobs.entry(until.app)
         while visit.heap and (before is None or visit.heap[0] < before) and self._open(node):
-            if plan.spent:
-                return False
-            job = self.jobs.by_id.get(visit.heap[0][3])
-            heappop(visit.heap)
-            if job is not None and self._candidate(visit, job):
+            if self.plan.spent:
+                yield None
+                before = None if until is None else self.jobs.entry(until.app)
+                continue
+            job = self.jobs.by_id.get(heappop(visit.heap)[3])
+            if job is not None:
+                came_to_something = yield from self._candidate(visit, job)
                 app_id = job.app.id
-                if app_id in self.jobs.entries:
+                if came_to_something and app_id in self.jobs.entries:
                     more = visit.more.get(app_id, 0)
                     heappush(visit.heap, self.jobs.entry(job.app, more))
-        return True
 
     def _open(self, node: Node) -> bool:
         """A map, or one of the others, may have room there."""
@@ -186,13 +216,15 @@ class Serving:
             self._limited.add(demand_of(ask))
         return why is not None
 
-    def _candidate(self, visit: Visit, job: Job) -> bool:
+    def _candidate(self, visit: Visit, job: Job) -> Generator[Ask | None, None, bool]:
         """One container of the job: one of the others, wherever it fits, or a map on the node at
-        hand, if Random Peeking launches it; False if nothing of it fits.
+        hand, if Random Peeking launches it; returns False if nothing of it fits.
         """
         for ask in job.others:
-            if self._serve(ask):
-                return True
+            if self._may(ask):
+                yield self._anywhere(ask)
+                if self._got:
+                    return True
         node, left = visit.node, visit.node.room
         if visit.more:
             left = [room - reserved for room, reserved in zip(left, visit.reserved, strict=True)]
@@ -209,15 +241,11 @@ class Serving:
         own = self.memory.jobs.setdefault(job.app.id, JobMemory())
         if self.options.maps == "delay" and not self._waited(own, reach):
             return False
-        figures = self.memory.figures
         if self.options.maps == "delay" or self._starts(visit, job, ask, reach, own):
-            figures.local += reach == 0 and bool(ask.hosts)
-            figures.remote += reach != 0
-            if reach == 0:
-                own.local_ms = self.view.now_ms
-            self._allocate(ask, node)
+            self._node, self._map = node, (reach, own)
+            yield ask
             return True
-        figures.passed += 1
+        self.memory.figures.passed += 1
         visit.more[job.app.id] = visit.more.get(job.app.id, 0) + ask.size[0]
         visit.reserved = [
             reserved + size for reserved, size in zip(visit.reserved, ask.size, strict=True)
@@ -251,36 +279,33 @@ class Serving:
 
     # All that is neither
 
-    def _serve(self, ask: Ask) -> bool:
-        """One container, wherever it fits."""
-        plan, some = (
-            self.plan,
-            self.view.first_fit(ask.size, ask.label) is not None or ask.reservations,
-        )
-        if not some or ask.count <= 0 or plan.limited(ask) is not None or not plan.allows(ask):
-            return False
-        if (node := plan.place(ask)) is not None:
-            self._allocate(ask, node)
-        return node is not None
+    def _may(self, ask: Ask) -> bool:
+        """Some node may have room for one container, and no limit forbids it."""
+        some = self.view.first_fit(ask.size, ask.label) is not None or bool(ask.reservations)
+        return some and ask.count > 0 and self.plan.limited(ask) is None and self.plan.allows(ask)
 
-    def _others(self) -> None:
+    def _anywhere(self, ask: Ask) -> Ask:
+        self._node = None
+        return ask
+
+    def _others(self) -> Iterator[Ask | None]:
         """What is neither map nor reduce is served at once, in fair order."""
-        full, by_id = ExhaustedShapes(self.view), self.jobs.by_id
+        full, by_id = self._full, self.jobs.by_id
         left = ((entry, by_id[job_id].others) for job_id, entry in self.jobs.entries.items())
         heap = [e for e, others in left if any((a.size, a.label) not in full for a in others)]
         heapify(heap)
-        while heap and not self.plan.spent and not full.everything():
-            job = by_id[heappop(heap)[3]]
-            for ask in job.others:
-                shape = (ask.size, ask.label)
-                if shape in full:
+        while heap and not self._full.everything():
+            while self.plan.spent:
+                yield None
+            job = by_id.get(heappop(heap)[3])
+            for ask in job.others if job is not None else ():
+                if (ask.size, ask.label) in self._full or not self._may(ask):
                     continue
-                if self._serve(ask):
-                    if job.app.id in self.jobs.entries:
-                        heappush(heap, self.jobs.entries[job.app.id])
+                yield self._anywhere(ask)
+                if self._got:
+                    if ask.application.id in self.jobs.entries:
+                        heappush(heap, self.jobs.entries[ask.application.id])
                     break
-                if self.view.first_fit(*shape) is None:
-                    full.add(shape)
 
     def _reservable(self) -> Iterable[Ask]:
         """The asks for which room may be reserved."""
@@ -288,17 +313,24 @@ class Serving:
             ready = (ask for ask in job.reduces if not self.jobs.maps_first(job, ask))
             yield from (*job.others, *job.maps, *ready)
 
-    def _report_reasons(self) -> None:
+    def report(self, plan: Plan) -> None:
         """Why asks wait: of new ones at once, of all as often as the policy reports."""
-        due = self.plan.report_due
+        if not self._all_offered:
+            return
+        due = plan.report_due
         for job in self.jobs.by_id.values() if due else self._changed.values():
             known = self.jobs.by_id.get(job.app.id) is job
             for ask in (*job.others, *job.maps, *job.reduces) if known else ():
                 if ask.count > 0 and (due or ask.reported_reason is None):
                     reason = self.plan.limited(ask) or self._reason(job, ask)
                     rule = reason in (COUPLED, PLACE, PEEK)
-                    self.plan.wait(ask, reason, self.view.now_ms + RULE_MS if rule else None)
+                    plan.wait(ask, reason, self.view.now_ms + RULE_MS if rule else None)
         self._changed.clear()
+
+    def reserve(self, plan: Plan, after_ms: int) -> None:
+        """For who has waited longest, but for reduces whose maps come first."""
+        if self._all_offered:
+            want_first(plan, ByShape(self._reservable).of, after_ms)
 
     def _reason(self, job: Job, ask: Ask) -> Reason | str:
         if ask in job.reduces and self.jobs.maps_first(job, ask):

@@ -12,19 +12,17 @@ from loomcard import (
     Amounts,
     Application,
     Ask,
+    Chooser,
     ExhaustedShapes,
     Member,
     MemberIndex,
     Order,
     Plan,
     Queue,
-    ReservationRules,
     Resource,
     headroom_by_user,
     no_room,
     only_shape_of,
-    serve_application,
-    serve_reservations,
     want_room,
 )
 from loomcard.policies.dress.jobs import UNKNOWN
@@ -47,11 +45,9 @@ class CategoryQueue(MemberIndex):
         self.kind = kind
         self.pools = pools
         self.closed = ClosedShapes(self)
-        self.exhausted: ExhaustedShapes | None = None  # what is full in this call
 
     def __contains__(self, shape: object) -> bool:
-        assert self.exhausted is not None
-        return shape in self.exhausted or shape in self.closed
+        return shape in self.pools.exhausted or shape in self.closed
 
     def rekey(self, order: Order, member: Member) -> None:
         """As any index; members of another category are left out."""
@@ -91,7 +87,7 @@ class ClosedShapes:
         return not self._queue.pools.may(self._queue.kind, shape[0])
 
 
-class Quota(ReservationRules):
+class Quota(Chooser):
     """Room is reserved while the border leaves a category room for anything: to wait until there is
     enough for a large task, while the jobs behind it take every bit, would be to wait for ever.
     """
@@ -106,74 +102,47 @@ class Quota(ReservationRules):
         return None if self._pools.may(category, size) else _reserved(category)
 
 
-class Allocation:
-    """One container at a time, till quotas and nodes leave no more; for the turns of one round.
+class Allocation(Chooser):
+    """The category that holds less of its quota is next, until quotas and nodes leave no more.
 
     ``eager``: what is free and no large job could use goes to small ones beyond their quota.
     """
 
     def __init__(self, plan: Plan, pools: Pools, *, eager: bool, reserve_after_ms: int) -> None:
+        super().__init__(plan.view.queue)
         self._plan = plan
         self._pools = pools
         self._queues = pools.queues
         self._eager = eager
-        self._reserve_after_ms = reserve_after_ms
-        self._exhausted = ExhaustedShapes(plan.view)
+        self._after_ms = reserve_after_ms
+        self._from: CategoryQueue | None = None  # of the application that is next
         pools.lifted = False
-        for queue in pools.queues.values():
-            queue.exhausted = self._exhausted
 
-    def run(self) -> None:
-        """Serve until nothing more may be served; then everybody who waits has a reason. Who is
-        first in line and passed over for ``reserve_after_ms`` wants room reserved.
-        """
-        plan, queues, full = self._plan, self._queues.values(), self._exhausted
-        after_ms = self._reserve_after_ms
-        if plan.spent:
-            return
-        if plan.view.reservations:
-            self._fill_reservations()
-        self._pools.arrange()
-        if after_ms and plan.view.passed_over(after_ms):
-            for queue in queues:  # before others take what the border leaves them
-                want_room(plan, queue, after_ms, Quota(self._pools))
-        while not plan.spent and not full.everything():
-            queue, app = self._next()
-            if app is None:
-                break
-            reserved = queue.closed if only_shape_of(app) is False else ()  # its one shape is open
-            if serve_application(plan, app, full, reserved=reserved):
-                self._pools.allocated(app)
-                queue.served(queue.key, app)
-            else:
-                queue.set_aside()
-        for queue in queues:
-            queue.put_back()
-            if queue.unreported and not plan.spent:
-                _report_reasons(plan, queue)
+    def update(self) -> None:
+        """See who holds and asks for what, and who has another place."""
+        self._from = None
+        self._pools.update()
 
-    def _fill_reservations(self) -> None:
-        """Allocate what fits into the room reserved for it. The border let it have that room when
-        the reservation was placed; others have taken what came free within it since.
-        """
-        mine = self._plan.view.queue
-        if serve_reservations(self._plan, lambda queue: queue is mine):
-            self._pools.update()
-
-    def _next(self) -> tuple[CategoryQueue, Any]:
-        """The queue and its first application of the category that holds less of its quota, ties to
-        SMALL, of those that want something which quota and nodes allow.
+    def next(self, full: ExhaustedShapes) -> Any:
+        """The first application of the category that holds less of its quota, ties to SMALL, of
+        those that want something which quota and nodes allow.
         """
         pools, large = self._pools, self._queues[LARGE]
+        pools.exhausted = full
+        if self._from is None:
+            self._want_room()
+        if full.everything():
+            return None
         behind = bool(large.entries) and pools.large_has_less()
         found = (large, large.first()) if behind else self._small()
         if found[1] is None:
             found = self._small() if behind else (large, large.first())
         eager = found[1] is None and self._eager and not pools.lifted
-        if eager and (not large.entries or large.top(self._exhausted) is None):
+        if eager and (not large.entries or large.top(full) is None):
             pools.lifted = True  # whatever its quota, no node has what it asks for
             found = self._small()
-        return found
+        self._from = found[0]
+        return found[1]
 
     def _small(self) -> tuple[CategoryQueue, Any]:
         tasks, ams = self._queues[SMALL], self._queues[UNKNOWN]
@@ -181,6 +150,42 @@ class Allocation:
         if am is None or (task is not None and tasks.entries[task] < ams.entries[am]):
             return tasks, task
         return ams, am
+
+    def allocated(self, chosen: Application, ask: Any) -> None:  # noqa: ARG002
+        """Its category holds more of its quota."""
+        assert self._from is not None
+        self._pools.allocated(chosen)
+        self._from.served(self._from.key, chosen)
+
+    def passed(self, chosen: Application, *, forbidden: bool) -> None:  # noqa: ARG002
+        """It is set aside."""
+        assert self._from is not None
+        self._from.set_aside()
+
+    def end(self) -> None:
+        """Who was set aside has its place again."""
+        for queue in self._queues.values():
+            queue.put_back()
+
+    def forbids(self, ask: Ask) -> str | None:
+        """The border keeps some shapes from its category: one that is next has others too. It let
+        an ask have the room that is reserved for it when that was placed.
+        """
+        queue = self._from
+        if queue is None or only_shape_of(ask.application) is not False:
+            return None
+        return _reserved(queue.kind) if (ask.size, ask.label) in queue.closed else None
+
+    def report(self, plan: Plan) -> None:
+        """Who waits for the border, and who for room."""
+        for queue in self._queues.values():
+            _report_reasons(plan, queue)
+
+    def _want_room(self) -> None:
+        """Before others take what the border leaves those who are passed over."""
+        if self._after_ms and self._plan.view.passed_over(self._after_ms):
+            for queue in self._queues.values():
+                want_room(self._plan, queue, self._after_ms, Quota(self._pools))
 
 
 def _reserved(category: str) -> str:

@@ -5,9 +5,10 @@ and moved once a tick by what is asked for, what is free and what is forecast to
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from loomcard import ClusterView, Plan, saved_rows
+from loomcard import ClusterView, Plan, saved_rows, serve
 from loomcard.policies.dress.allocation import Allocation, report_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options
@@ -59,8 +60,8 @@ class Dress(Options):
             self.tick(view.now_ms, m, pools)
         eager = self.eager and (due or not newcomer)
         allocation = Allocation(plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms)
-        plan.go_on = allocation.run
-        allocation.run()
+        plan.go_on = partial(serve, plan, allocation)
+        serve(plan, allocation)
         if due:
             report_headroom(plan, pools)
             plan.report(view.queue, state_of(m, pools))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import sub
+from typing import Any
 
 from loomcard import (
     Application,
@@ -66,6 +67,8 @@ class Pools:
         """The same in containers."""
         self.lifted = False
         """In this call: no large job could use what is free, and small ones pass their quota."""
+        self.exhausted: Any = ()
+        """The shapes that fit nowhere any more in this call."""
         self.queues = {kind: CategoryQueue(view.queue, kind, self) for kind in QUEUES}
         self.category_of: dict[Member, str] = {}
         self.charged: dict[Application, tuple[list[int], Resource]] = {}

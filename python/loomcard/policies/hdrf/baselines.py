@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from loomcard import ClusterView
-from loomcard.policies.hdrf.cluster_tree import Partition
+from loomcard import ClusterView, Shape
+from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.paper import (
     Node,
 )
-from loomcard.policies.hdrf.placement import TaskPlacer
 from loomcard.policies.hdrf.policy import HierarchicalPolicy, Leafs
 from loomcard.policies.hdrf.rounds import (
     ShareTree,
@@ -50,19 +49,14 @@ class PerLevelDRF(_Baseline):
     rule = "per_level_drf"
     stop_at_blocked: bool = False
 
-    def fill(self, placer: TaskPlacer, partition: Partition) -> None:
-        """One task after the other for the leaves of one partition, until none is left."""
+    def next_leaf(
+        self, trees: PartitionTrees, partition: Partition, fitting: frozenset[Shape]
+    ) -> Node | None:
+        """As of every hierarchical policy; or the first of all, whether or not it can be served."""
         if not self.stop_at_blocked:
-            super().fill(placer, partition)
-            return
-        root = partition.tree.root
-        while not placer.plan.spent:
-            fitting = partition.look()
-            everybody = partition.shares(frozenset(partition.tree.wanted))
-            leaf = alloc(root, everybody.first)
-            if leaf is None or not placer.serve(partition, leaf, fitting):
-                break
-            placer.trees.update()
+            return super().next_leaf(trees, partition, fitting)
+        everybody = partition.shares(frozenset(partition.tree.wanted))
+        return alloc(partition.tree.root, everybody.first)
 
     def idles(self, view: ClusterView, partition: Partition) -> str | None:
         """As of every hierarchical policy; and what is behind a leaf that is blocked waits."""

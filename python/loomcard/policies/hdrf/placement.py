@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from loomcard import (
     NOTHING,
@@ -17,6 +17,8 @@ from loomcard import (
     WITHHELD,
     Application,
     Ask,
+    Chooser,
+    ExhaustedShapes,
     MemberIndex,
     Node,
     Plan,
@@ -41,68 +43,130 @@ NEVER = -1
 """No timer."""
 
 
-class TaskPlacer:
-    """Serves the leaves of one call."""
+class Descent(Protocol):
+    """What differs by policy in Algorithm 4."""
 
-    def __init__(self, plan: Plan, trees: PartitionTrees) -> None:
+    stop_at_blocked: bool
+    """Nobody is served past a leaf that cannot be."""
+
+    def next_leaf(
+        self, trees: PartitionTrees, partition: Partition, fitting: frozenset[Shape]
+    ) -> paper.Node | None:
+        """The leaf that goes first; only shapes ``fitting`` have room. None: there is none."""
+
+
+class Leaves(Chooser):
+    """The leaf that the descent finds is next, partition by partition (Algorithm 4)."""
+
+    reviews = False  # ``reserve_for_first`` does
+
+    def __init__(self, plan: Plan, trees: PartitionTrees, policy: Descent) -> None:
+        super().__init__(plan.view.queue)
         self.plan = plan
         self.trees = trees
-        self.node: Node | None = None  # where the last container went; None: its policy knows
+        self._policy = policy
+        self._offers: Iterator[Ask | Queue] = iter(())
+        self._got = False  # whether the last offer was taken
+        self._node: Node | None = None  # where its container went; None: another policy knows
+        self._leaf: paper.Node | None = None  # that is next
+        self._fitting: frozenset[Shape] | None = None  # the shapes with room beside the headroom
+        self._line: MemberIndex | None = None  # of a leaf that is a queue
 
-    def serve(self, partition: Partition, leaf: paper.Node, fitting: frozenset[Shape]) -> bool:
-        """One container for a leaf (Algorithm 4's ``consume``); whether it got one. Of the shapes
-        only those ``fitting`` have room on a server.
+    def update(self) -> None:
+        """Who had room reserved was served, or nothing happened yet."""
+        self.trees.update()
+        self._offers, self._fitting = self._offered(), None
+
+    def governs(self, queue: Queue) -> bool:
+        """No other policy serves the applications of a leaf queue."""
+        return self.trees.governs(queue)
+
+    def next(self, full: ExhaustedShapes) -> Ask | Queue | None:  # noqa: ARG002 - ``look`` knows
+        """The next ask of the leaf that is next, or its queue."""
+        return next(self._offers, None)
+
+    def _offered(self) -> Iterator[Ask | Queue]:
+        """One task for the leaf that the descent finds, and again until it finds none."""
+        for partition in self.trees.partitions.values():
+            fitting = partition.look()
+            while (leaf := self._policy.next_leaf(self.trees, partition, fitting)) is not None:
+                self._leaf, self._fitting = leaf, fitting
+                self._got, self._node, self._line = False, None, None
+                yield from self._consume(partition, leaf)
+                if not self._got:
+                    if self._policy.stop_at_blocked:
+                        break
+                    partition.tree.set_aside(leaf)
+                self.trees.update()
+                fitting = partition.look(self._node)
+
+    def _consume(self, partition: Partition, leaf: paper.Node) -> Iterator[Ask | Queue]:
+        """The asks of an application, or of a queue's first in, first out; or the queue itself,
+        where it has a policy of its own.
         """
-        self.node = None
         member = leaf.member
         if isinstance(member, Application):
-            return self._allocate(partition, member, fitting)
-        if self.trees.decides_itself(member):
-            return self._turn(leaf, member)
-        return self._first_in_first_out(partition, member, fitting)
+            yield from self._asks(partition, member)
+        elif self.trees.decides_itself(member):
+            yield member
+        else:
+            view, fitting = self.plan.view, self._fitting or ()
+            line = self._line = view.cache(member, lambda: MemberIndex(member).attach(view))
+            line.refresh(view.capacity_version, by_submission)
+            full = {shape for shape in line.heaps if shape not in fitting}
+            while not self._got and (app := line.top(full)) is not None:
+                yield from self._asks(partition, app)  # type: ignore[arg-type]
+                if not self._got:
+                    line.set_aside()
+            line.put_back()
 
-    def serve_on(self, leaf: paper.Node, shape: Shape, node: Node) -> bool:
-        """One container of this shape on this server, if one of the leaf's asks may go there; a
-        queue with a policy of its own decides itself, and where.
-        """
-        plan, member = self.plan, leaf.member
-        if isinstance(member, Queue) and self.trees.decides_itself(member):
-            return plan.turn(member).count > 0
-        for ask in asks_of(leaf, [shape]):
-            free = plan.limited(ask) is None and plan.allows(ask)
-            if free and plan.why_not(ask, node) is None:
-                plan.allocate_checked(ask, node)
-                return True
-        return False
-
-    def _allocate(self, partition: Partition, app: Application, fitting: frozenset[Shape]) -> bool:
-        """The first of an application's asks that may have a container and fits."""
+    def _asks(self, partition: Partition, app: Application) -> Iterator[Ask]:
         for ask in app.asks:
-            if ask.count <= 0 or ask.label != partition.label:
-                continue
-            reason = self._tried(ask, fitting)
-            if reason is None:
-                return True
-            if reason:
-                self._wait(ask, reason)
-        return False
+            if ask.count > 0 and ask.label == partition.label:
+                yield ask
+                if self._got:
+                    return
 
-    def _tried(self, ask: Ask, fitting: frozenset[Shape]) -> Reason | str | None:
-        """Allocate a container of ``ask``; else the reason why not ("": the turn is used up)."""
-        plan = self.plan
-        limit = plan.limited(ask)
-        if limit is not None:
-            return limit
-        if not plan.allows(ask):
-            return ""
-        if (ask.size, ask.label) not in fitting:
-            return self._why_full(ask)
-        node = self.trees.servers.place(plan, ask)
-        if node is not None:
-            plan.allocate_checked(ask, node)
-            self.node = node
+    def allocated(self, chosen: Ask | Queue, ask: Any) -> None:  # noqa: ARG002
+        """One task of the leaf has started."""
+        self._got = True
+        if ask is not None:
+            app = ask.application
+            self._node = next(reversed(app.containers)).node
+            if self._line is not None:
+                self._line.served(by_submission, app)
+
+    def passed(self, chosen: Ask | Queue, *, forbidden: bool) -> None:  # noqa: ARG002
+        """The next ask of the leaf, or the next leaf."""
+        self._got = False
+
+    def end(self) -> None:
+        """Who was set aside may try again in the next call."""
+        for partition in self.trees.partitions.values():
+            partition.tree.put_back()
+        if self._line is not None:
+            self._line.put_back()
+
+    def forbids(self, ask: Ask) -> str | None:
+        """HEADROOM where a server has room, but not beside what must stay free."""
+        shape = (ask.size, ask.label)
+        if self._fitting is None or shape in self._fitting:
             return None
-        return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
+        return None if self.plan.view.first_fit(*shape) is None else HEADROOM
+
+    def place(self, plan: Plan, ask: Ask) -> Node | None:
+        """A server that has room beside the headroom."""
+        return self.trees.servers.place(plan, ask)
+
+    def report(self, plan: Plan) -> None:
+        """Asks that were not looked at wait for room."""
+        for app in self.trees.unreported:
+            for ask in app.asks:
+                if ask.count > 0 and ask.reported_reason is None:
+                    reason = plan.limited(ask) or self._why_full(ask)
+                    rule = plan.view.now_ms + RULE_MS if reason == HEADROOM else None
+                    plan.wait(ask, reason, rule)
+        self.trees.unreported.clear()
 
     def _why_full(self, ask: Ask) -> Reason | str:
         """Why no server has room: none has, or none beside what must stay free."""
@@ -110,22 +174,19 @@ class TaskPlacer:
             return no_room(self.plan.view, ask)
         return HEADROOM
 
-    def _wait(self, ask: Ask, reason: Reason | str) -> None:
-        until_ms = self.plan.view.now_ms + RULE_MS if reason == HEADROOM else None
-        self.plan.wait(ask, reason, until_ms)
-
-    def _turn(self, leaf: paper.Node, queue: Queue) -> bool:
+    def turn(self, plan: Plan, child: Queue) -> bool:
         """A queue with a policy of its own decides for one container."""
-        taken = self.plan.turn(queue)
+        taken = plan.turn(child)
         if taken.count:
             return True
-        if taken.stopped != NOTHING and self._could_have_had(leaf, queue):
-            wake_ms = self.plan.view.timer_of(queue)
+        assert self._leaf is not None
+        if taken.stopped != NOTHING and self._could_have_had(self._leaf, child):
+            wake_ms = plan.view.timer_of(child)
             if wake_ms is None:  # one that holds back for a reason outside itself is asked again
-                forbidden = all(self.plan.limited(ask) for ask in asks_below(queue))
+                forbidden = all(plan.limited(ask) for ask in asks_below(child))
                 wake_ms = NEVER if taken.stopped == WITHHELD or forbidden else 0
-            self.trees.withheld[queue.path] = [wake_ms, *_stamp(self.trees, queue)]
-            self.trees.changed[queue] = None
+            self.trees.withheld[child.path] = [wake_ms, *_stamp(self.trees, child)]
+            self.trees.changed[child] = None
         return False
 
     def _could_have_had(self, leaf: paper.Node, queue: Queue) -> bool:
@@ -144,31 +205,6 @@ class TaskPlacer:
             if limit is None and room.place(self.plan, ask) is None:
                 return False
         return True
-
-    def _first_in_first_out(
-        self, partition: Partition, queue: Queue, fitting: frozenset[Shape]
-    ) -> bool:
-        view = self.plan.view
-        index = view.cache(queue, lambda: MemberIndex(queue).attach(view))
-        index.refresh(view.capacity_version, by_submission)
-        full = {shape for shape in index.heaps if shape not in fitting}
-        got = False
-        while not got and (app := index.top(full)) is not None:
-            got = self._allocate(partition, app, fitting)  # type: ignore[arg-type]
-            if got:
-                index.served(by_submission, app)
-            else:
-                index.set_aside()
-        index.put_back()
-        return got
-
-    def report_waiting(self) -> None:
-        """Asks that were not looked at wait for room."""
-        for app in self.trees.unreported:
-            for ask in app.asks:
-                if ask.count > 0 and ask.reported_reason is None:
-                    self._wait(ask, self.plan.limited(ask) or self._why_full(ask))
-        self.trees.unreported.clear()
 
 
 def by_submission(app: Any) -> tuple[int, int]:
@@ -357,18 +393,32 @@ class OwedTasks:
         if ask.reservation is None and self._plan.why_no_reservation(ask, node) is None:
             self._plan.reserve(ask, node, task.until_ms)
 
-    def serve(self, placer: TaskPlacer) -> Iterator[OwedTask]:
+    def serve(self) -> Iterator[OwedTask]:
         """Each whose room is there goes to its leaf, before all others; those that were used."""
         for task in list(self.tasks):
             leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
-            if leaf is None or node is None or placer.plan.spent:
+            if leaf is None or node is None or self._plan.spent:
                 continue
-            if fits(task.size, node.free) and placer.serve_on(leaf, task.shape, node):
+            if fits(task.size, node.free) and self._serve_on(leaf, task.shape, node):
                 self.tasks.remove(task)
                 yield task
             elif node.reservation is None or for_first(self._trees, node.reservation):
                 for ask in asks_of(leaf, [task.shape])[:1]:
                     self._reserve(task, ask, node)
+
+    def _serve_on(self, leaf: paper.Node, shape: Shape, node: Node) -> bool:
+        """One container of this shape on this server, if one of the leaf's asks may go there; a
+        queue with a policy of its own decides itself, and where.
+        """
+        plan, member = self._plan, leaf.member
+        if isinstance(member, Queue) and self._trees.decides_itself(member):
+            return plan.turn(member).count > 0
+        for ask in asks_of(leaf, [shape]):
+            free = plan.limited(ask) is None and plan.allows(ask)
+            if free and plan.why_not(ask, node) is None:
+                plan.allocate_checked(ask, node)
+                return True
+        return False
 
     def _leaf_of(self, task: OwedTask) -> paper.Node | None:
         partition, view = self._trees.partitions.get(task.label), self._plan.view

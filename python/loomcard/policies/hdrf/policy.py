@@ -13,24 +13,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from loomcard import (
-    RULE_MS,
-    ClusterView,
-    Level,
-    Plan,
-    Queue,
-    Shape,
-    fill_tree,
-    serve_reservations,
-    shown,
-)
+from loomcard import RULE_MS, ClusterView, Level, Plan, Queue, Shape, fill_tree, serve, shown
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
 from loomcard.policies.hdrf.placement import (
     HEADROOM,
+    Leaves,
     OwedTasks,
-    TaskPlacer,
     release,
     reserve_for_first,
 )
@@ -66,6 +56,7 @@ class HierarchicalPolicy:
     reserve_after_ms: int = 0
     preempting: Rules | None = None
     walks_tree = True
+    stop_at_blocked: bool = False
 
     def tree(self, root: Node, width: int) -> ShareTree:
         """A tree of shares by this policy's rule."""
@@ -86,17 +77,12 @@ class HierarchicalPolicy:
             plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), reserve_after_ms=0)
             return plan, memory
         trees = self._updated_trees(plan, memory)
-        placer = TaskPlacer(plan, trees)
         owed = OwedTasks(plan, trees, memory.preemption.owed)
-        for task in owed.serve(placer):
+        for task in owed.serve():
             memory.preemption.pauses.pop(task.leaf, None)
             trees.update()
-        if view.reservations and serve_reservations(plan, trees.governs, review=False):
-            trees.update()
-        for partition in trees.partitions.values():
-            self.fill(placer, partition)
+        serve(plan, Leaves(plan, trees, self), reserve_after_ms=0, shared=False)
         if not plan.spent:
-            placer.report_waiting()
             for partition in trees.partitions.values():
                 if (rule := self.idles(view, partition)) is not None:
                     plan.wait(view.queue, rule, view.now_ms + RULE_MS)
@@ -112,26 +98,20 @@ class HierarchicalPolicy:
                 plan.wake_at(memory.report_ms)
         return plan, memory
 
-    def fill(self, placer: TaskPlacer, partition: Partition) -> None:
-        """One task after the other for the leaves of one partition, until none is left."""
-        trees, plan, tree = placer.trees, placer.plan, partition.tree
-        fitting = partition.look()
+    def next_leaf(
+        self, trees: PartitionTrees, partition: Partition, fitting: frozenset[Shape]
+    ) -> Node | None:
+        """The leaf that Algorithm 4's descent finds by the shares of Algorithms 2 and 3."""
+        if not fitting:
+            return None
+        shares = partition.shares(fitting)
 
         def first(branch: Node) -> Node | None:  # who is below what is promised goes before all
             below = [q for q in trees.promising.get(branch.member, ()) if q.below_guaranteed]
             sooner = [child for q in below if (child := partition.child(q)) is not None]
             return (shares.first(branch, sooner) if sooner else None) or shares.first(branch)
 
-        while fitting and not plan.spent:
-            shares = partition.shares(fitting)  # Algorithms 2 and 3
-            leaf = alloc(tree.root, first)
-            if leaf is None:
-                break
-            if not placer.serve(partition, leaf, fitting):
-                tree.set_aside(leaf)
-            trees.update()
-            fitting = partition.look(placer.node)
-        tree.put_back()
+        return alloc(partition.tree.root, first)
 
     def idles(self, view: ClusterView, partition: Partition) -> str | None:
         """The rule by which a server has room for what is wanted, and nobody gets it; or None. Asks

@@ -15,15 +15,17 @@ from loomcard import (
     Application,
     Ask,
     ByShape,
+    Chooser,
     ClusterView,
     Estimates,
+    ExhaustedShapes,
     Finished,
     Node,
     Plan,
     WeighsWork,
     fits,
     report_waiting,
-    serve_reservations,
+    serve,
     want_first,
 )
 from loomcard.policies.tetris.candidates import Candidates, Entry, Group
@@ -73,38 +75,59 @@ class Tetris(WeighsWork):
             return round(estimates.work(app) * WORK_UNIT)
 
         candidates = view.cache("candidates", lambda: Candidates(view, work))
-        if view.reservations and not plan.spent:
-            serve_reservations(plan, lambda queue: queue is view.queue)
-        candidates.update()
-        packing = _Packing(self, plan, candidates)
-        while not plan.spent:
-            choice = packing.best()
-            if choice is None:
-                report_waiting(plan, candidates.unreported)
-                want_first(plan, ByShape(candidates.asks).of, self.reserve_after_ms)
-                break
-            _, ask, node = choice
-            plan.allocate_checked(ask, node)
-            candidates.served(ask.application)
-        packing.put_back()
-        return plan, memory
+        return serve(plan, _Packing(self, plan, candidates), self.reserve_after_ms), memory
 
 
-class _Packing:
+class _Packing(Chooser):
     """One call: the price of work as it began, and who cannot be served in it."""
 
     def __init__(self, tetris: Tetris, plan: Plan, candidates: Candidates) -> None:
+        super().__init__(plan.view.queue)
         self._tetris = tetris
         self._plan = plan
+        self._candidates = candidates
         self._out: list[tuple[Group, Entry]] = []
         self._closed: set[tuple[Group, Application]] = set()  # where it has no ask to allocate
-        self._full = plan.view.exhausted  # what other instances found to fit nowhere any more
-        asked = [g for s, g in candidates.groups.items() if g.entries and s not in self._full]
+        self._groups: list[Group] | None = None
+        self._price = 0.0
+        self._node: Node | None = None  # of the candidate that is next
+
+    def update(self) -> None:
+        """See what changed."""
+        self._candidates.update()
+
+    def next(self, full: ExhaustedShapes) -> Any:
+        """The ask of the best candidate."""
+        if self._groups is None:
+            self._open(full)
+        choice = self.best()
+        if choice is None:
+            return None
+        _, ask, self._node = choice
+        return ask
+
+    def _open(self, full: ExhaustedShapes) -> None:
+        """The shapes that fit somewhere, and the price of work as the call begins."""
+        asked = [g for s, g in self._candidates.groups.items() if g.entries and s not in full]
         open_ = [(group, best[0]) for group in asked if (best := group.best()) is not None]
         rows = [(aligned, len(group.entries)) for group, aligned in open_]
         price = work_price(rows, sum(group.work for group, _ in open_))
-        self._price = tetris.work_weight * price
+        self._price = self._tetris.work_weight * price
         self._groups = [group for group, _ in open_]
+
+    def place(self, plan: Plan, ask: Ask) -> Node | None:
+        """Where the candidate aligns best; any node for room to reserve."""
+        node, self._node = self._node, None
+        return node or plan.place(ask)
+
+    def allocated(self, chosen: Any, ask: Ask) -> None:  # noqa: ARG002
+        """Its application has another place."""
+        self._candidates.served(ask.application)
+
+    def passed(self, chosen: Any, *, forbidden: bool) -> None:  # noqa: ARG002
+        """Its application gets nothing of this shape in this call."""
+        group = self._candidates.groups[chosen.size, chosen.label]
+        self._closed.add((group, chosen.application))
 
     def best(self) -> Choice | None:
         """The candidate of the highest score; ties by less work, submission, number, and
@@ -112,7 +135,7 @@ class _Packing:
         """
         found: Choice | None = None
         among = self._furthest_below() if self._tetris.fairness else None
-        for group in self._groups:
+        for group in self._groups or ():
             best = group.best() if group.entries else None
             if best is not None:
                 found = self._best_of(group, best, among, found)
@@ -185,7 +208,7 @@ class _Packing:
         """Whom the knob lets compete. Only who can be served counts: the furthest below may be the
         very ones that a limit keeps there, and none else would ever be served.
         """
-        groups = [group for group in self._groups if group.entries and group.best()]
+        groups = [group for group in self._groups or () if group.entries and group.best()]
         able = (app for group in groups for app in group.entries if self._ask(group, app))
         apps = dict.fromkeys(able)
         count = competing(self._tetris.fairness, len(apps))
@@ -193,7 +216,15 @@ class _Packing:
         key = lambda app: (order(app), app.submitted_ms, app.number)  # noqa: E731
         return dict.fromkeys(nsmallest(count, apps, key=key))
 
-    def put_back(self) -> None:
-        """The call is over: those set aside may try again in the next."""
+    def end(self) -> None:
+        """Those set aside may try again in the next call."""
         for group, entry in self._out:
             group.put_back([entry])
+
+    def report(self, plan: Plan) -> None:
+        """Applications that changed wait for room."""
+        report_waiting(plan, self._candidates.unreported)
+
+    def reserve(self, plan: Plan, after_ms: int) -> None:
+        """For who has waited longest."""
+        want_first(plan, ByShape(self._candidates.asks).of, after_ms)

@@ -335,7 +335,7 @@ public final class FifoFallback {
           place.readAgain();
           at++;
           break;
-        case ReasonCodes.NODE_RESERVED:
+        case ReasonCodes.RESERVED:
         case ReasonCodes.LABEL:
         case ReasonCodes.BLACKLISTED:
         case ReasonCodes.LOCALITY:

@@ -1,0 +1,151 @@
+"""The members of one queue in the order of one policy, kept from round to round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from typing import Any, Literal, Self
+
+from mypy_extensions import mypyc_attr
+
+from loomcard.api.lazy_heap import Entry, LazyHeap
+from loomcard.api.view import ClusterView, members_of
+from loomcard.model.fit_index import SHAPES_KEPT, Shape
+from loomcard.model.objects import Member
+from loomcard.model.queue import Queue
+
+Order = Callable[[Any], Any]
+"""From a member to its sort key: anything that compares with the other members' keys."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MemberIndex:
+    """The members of one queue in the order of one policy, kept from round to round.
+
+    Applications stand in one heap for each shape of container that they ask for, so that those
+    whose shapes fit nowhere are not looked at; child queues stand in one. ``guarantees_first``:
+    queues below their guarantee go before the others, whatever the order.
+
+    An entry: whether others go first, its key, submission, number, and the member.
+    """
+
+    def __init__(self, queue: Queue, *, guarantees_first: bool = True) -> None:
+        self.queue = queue
+        self.guarantees_first = guarantees_first
+        self.stale: dict[Member, None] = {}
+        self.entries: dict[Member, Entry] = {}
+        self.heaps: dict[Shape | None, LazyHeap] = {}
+        self.capacity_version = -1
+        self.unreported: dict[Member, None] = {}  # changed, and no reason given yet
+        self._at: Shape | None = None  # the heap in which the top was found
+        self.aside: list[tuple[Shape | None, Entry]] = []  # gets nothing in this call
+
+    def attach(self, view: ClusterView) -> Self:
+        """Follow the changes below the queue from now on; returns the index."""
+        view.watch(self.queue, self.stale)
+        return self
+
+    def refresh(self, version: int, order: Order, rebuild: bool = False) -> None:
+        """Re-key what changed; all, when the capacity has another ``version``."""
+        if rebuild or version != self.capacity_version:
+            self.capacity_version = version
+            changed = members_of(self.queue)
+            self.entries.clear()
+            self.heaps.clear()
+        else:
+            changed = list(self.stale)
+            if len(self.heaps) > 2 * SHAPES_KEPT:
+                self.heaps = {shape: heap for shape, heap in self.heaps.items() if heap}
+        for member in changed:
+            self.rekey(order, member)
+        if changed:
+            self.stale.clear()
+            self.unreported.update(dict.fromkeys(changed))
+
+    def rekey(self, order: Order, member: Member) -> None:
+        """Give a changed member its new place; one that does not demand has none."""
+        if member.pending_count <= 0:
+            self.entries.pop(member, None)
+            return
+        entry = self._entry(order, member)
+        for shape in shapes_of(member):
+            self._push(shape, entry)
+
+    def _entry(self, order: Order, member: Member) -> Entry:
+        after = self.guarantees_first and not member.below_guaranteed
+        entry: Entry = (after, order(member), member.submitted_ms, member.number, member)
+        self.entries[member] = entry
+        return entry
+
+    def _push(self, shape: Shape | None, entry: Entry) -> None:
+        heap = self.heaps.get(shape)
+        if heap is None:
+            heap = self.heaps[shape] = LazyHeap(self.entries)
+        heap.push(entry)
+
+    def top(self, full: Container[Any] = ()) -> Member | None:
+        """The first of all that demand something that is not ``exhausted``; None if none does."""
+        best: Entry = None
+        for shape, heap in self.heaps.items():
+            if shape in full:
+                continue
+            entry = heap.top()
+            if entry is not None and (best is None or entry < best):
+                best = entry
+                self._at = shape
+        return None if best is None else best[4]
+
+    def served(self, order: Order, member: Member) -> None:
+        """The top got something: its new place."""
+        self.stale.pop(member, None)
+        heap = self.heaps[self._at]
+        if member.pending_count > 0 and only_shape_of(member) == self._at:
+            heap.replace_top(self._entry(order, member))
+            return
+        heap.pop()
+        self.rekey(order, member)
+
+    def take_top(self) -> list[tuple[Shape | None, Entry]]:
+        """Remove the top from every heap in which it is first; ``restore`` puts it back."""
+        top = self.heaps[self._at].top()
+        found = []
+        for shape, heap in self.heaps.items():
+            while heap.top() is top:
+                found.append((shape, heap.pop()))
+        return found
+
+    def set_aside(self) -> None:
+        """The top gets nothing in this call, whatever it asks for."""
+        self.aside += self.take_top()
+
+    def put_back(self) -> None:
+        """The call is over: who was set aside may try again in the next."""
+        if self.aside:
+            self.restore(self.aside)
+            self.aside = []
+
+    def restore(self, taken: Iterable[tuple[Shape | None, Entry]]) -> None:
+        """Put back what was taken out, but for what has another place by now."""
+        for shape, entry in taken:
+            if self.entries.get(entry[4]) is entry:
+                self._push(shape, entry)
+
+
+def only_shape_of(member: Member) -> Shape | Literal[False] | None:
+    """The one shape that a member asks for, as ``shapes_of`` gives it; False where it has more."""
+    if isinstance(member, Queue):
+        return None
+    asks = member.asks
+    return (asks[0].size, asks[0].label) if len(asks) == 1 else False
+
+
+def shapes_of(member: Member) -> Iterable[Shape | None]:
+    """The shapes that an application asks for; of a queue nobody knows but its policy."""
+    if isinstance(member, Queue):
+        return _UNKNOWN
+    asks = member.asks
+    if len(asks) == 1:
+        return ((asks[0].size, asks[0].label),)
+    return dict.fromkeys((ask.size, ask.label) for ask in asks if ask.count > 0)
+
+
+_UNKNOWN = (None,)
