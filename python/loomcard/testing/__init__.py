@@ -8,7 +8,8 @@ imports this package. docs/write/tutorial.md shows all of it at work.
 from typing import Any
 
 from loomcard.model.renamed import warn_renamed
-from loomcard.testing.cluster import Allocated, BrokenPlanError, Cluster, PolicyRaisedError
+from loomcard.testing.allocated import Allocated
+from loomcard.testing.cluster import BrokenPlanError, Cluster, PolicyRaisedError
 from loomcard.testing.contract import Clause, ContractError, check_contract
 from loomcard.testing.random_cluster import drain
 from loomcard.testing.subprocess_replay import SubprocessReplayError

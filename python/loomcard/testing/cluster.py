@@ -8,7 +8,6 @@ out on it as in the simulator, and after each plan everything is counted again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,12 @@ from loomcard.model.reasons import Reason
 from loomcard.model.renamed import warn_renamed
 from loomcard.model.state import ClusterState
 from loomcard.simulator.invariants import InvariantError, check_state
+from loomcard.testing.allocated import Allocated, Key
 from loomcard.testing.policy_configs import compiled
 from loomcard.wire import messages as r
 
 TYPES = ("memory_mb", "vcores")
 EPOCH = 1_700_000_000_000
-
-Key = tuple[int, int, int]
-"""An ask's: application, priority, request id."""
 
 
 class BrokenPlanError(AssertionError):
@@ -47,24 +44,6 @@ class PolicyRaisedError(AssertionError):
     def __init__(self, fault: str, trace: str) -> None:
         super().__init__(trace.rstrip())
         self.fault = fault
-
-
-@dataclass
-class Allocated:
-    """A live container."""
-
-    number: int
-    attempt: int
-    node: int
-    size: tuple[int, ...]
-    ask: Key
-    instance: int
-    is_am: bool = False
-
-    @property
-    def app(self) -> int:
-        """Its application; a test's applications have one attempt, of the same number."""
-        return self.attempt
 
 
 class Cluster:
@@ -150,7 +129,7 @@ class Cluster:
     @property
     def containers(self) -> dict[int, Allocated]:
         """Live containers, by number."""
-        return {number: _allocated(c) for number, c in self.state.containers.items()}
+        return {number: Allocated.of(c) for number, c in self.state.containers.items()}
 
     @property
     def holds(self) -> list[tuple[Key, int]]:
@@ -161,10 +140,7 @@ class Cluster:
     @property
     def reservations(self) -> list[tuple[Key, int]]:
         """For which ask room is reserved on which node."""
-        return [
-            (reservation.ask.key, reservation.node.number)
-            for reservation in self.state.reservations
-        ]
+        return [(each.ask.key, each.node.number) for each in self.state.reservations]
 
     def place(self, node: int) -> tuple[str, str, str]:
         """Host, rack and label of a node."""
@@ -401,7 +377,7 @@ class Cluster:
         numbers = [container.number for container in found]
         self.outcomes = r.OutcomesRecord(self.now, plan.round, first, numbers, refused)
         self.round_number, self.in_round = self.round_number + 1, False
-        return [_allocated(container) for container in found]
+        return [Allocated.of(container) for container in found]
 
     def _recount(self, too_full: list[Node]) -> None:
         try:
@@ -414,13 +390,6 @@ class Cluster:
         assert self.session.tree is not None, "no round yet"
         instances = self.session.tree.instances.values()
         return next(i.memory for i in instances if i.queue.path == path)
-
-
-def _allocated(c: Container) -> Allocated:
-    return Allocated(
-        c.number, c.attempt.number, c.node.number, tuple(c.size), c.ask_key, c.instance or 0,
-        c.is_am,
-    )  # fmt: skip
 
 
 _CLAUSES = {Reason.LABEL: "label"} | dict.fromkeys(
