@@ -336,7 +336,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
     "capacity_fair": (
         "capacity",
         {"ordering": "fair", "user_limit_factor": 0.7},
-        ("two-levels", "masters", "refusals"),
+        ("two-levels", "masters", "changes"),
     ),
     "capacity_users": (
         "capacity",

@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.view import ClusterView, members_of
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
-from loomcard.model.objects import Member
+from loomcard.model.objects import Application, Member
 from loomcard.model.queue import Queue
 
 Order = Callable[[Any], Any]
@@ -62,8 +62,11 @@ class MemberIndex:
             self.unreported.update(dict.fromkeys(changed))
 
     def rekey(self, order: Order, member: Member) -> None:
-        """Give a changed member its new place; one that does not demand has none."""
-        if member.pending_count <= 0:
+        """Give a changed member its new place; one that does not demand has none, and an application
+        that was moved has none in the queue that it left.
+        """
+        moved = isinstance(member, Application) and member.queue is not self.queue
+        if moved or member.pending_count <= 0:
             self.entries.pop(member, None)
             return
         entry = self._entry(order, member)
