@@ -73,7 +73,7 @@ def test_the_reasons_name_the_node_and_the_held_room():
     made.round()
     small(made, 9999)
     made.round()
-    assert made.reasons[9999, 20, 0] == "RESERVED"
+    assert made.reasons[9999, 20, 0] == "NODE_RESERVED"
 
 
 def test_nothing_is_held_while_the_own_size_is_served():
@@ -212,7 +212,7 @@ def test_bounds():
     plan, nodes = Plan(view), view.nodes
     asks = {a.application.number: a for a in view.asks if a.size == (4096, 4)}
     plan.reserve(asks[1], nodes[0])
-    assert plan.why_no_reservation(asks[2], nodes[0]) == "RESERVED"
+    assert plan.why_no_reservation(asks[2], nodes[0]) == "NODE_RESERVED"
     other = next(a for a in view.asks if a.application.number == 1 and a is not asks[1])
     assert plan.why_no_reservation(other, nodes[1]) == "RESERVATION_LIMIT"
     plan.reserve(asks[2], nodes[1])

@@ -62,8 +62,8 @@ class MemberIndex:
             self.unreported.update(dict.fromkeys(changed))
 
     def rekey(self, order: Order, member: Member) -> None:
-        """Give a changed member its new place; one that does not demand has none, and an application
-        that was moved has none in the queue that it left.
+        """Give a changed member its new place; one that does not demand has none, nor has an
+        application in a queue that it was moved from.
         """
         moved = isinstance(member, Application) and member.queue is not self.queue
         if moved or member.pending_count <= 0:

@@ -90,7 +90,7 @@ def test_every_life_keeps_the_border(seed):
 
     cluster = Cluster(compiled(SETUP))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(policy, "Allocate", Watched)
+        patch.setattr(policy, "Allocation", Watched)
         RandomCluster(cluster, seed).run(15, partial(check_round, cluster))
     assert checked
 

@@ -60,7 +60,7 @@ def test_the_reason_of_who_waits_is_that_room_is_held():
     ends(made, line(made)[0][1])
     wants(made, 3, "a", CPU, 1)
     made.round()
-    assert made.reasons[3, 20, 0] == "RESERVED"
+    assert made.reasons[3, 20, 0] == "NODE_RESERVED"
 
 
 def test_without_holds_the_large_task_waits_for_ever():
