@@ -33,4 +33,4 @@ def test_each_example_keeps_the_contract(block: str, tmp_path: Path) -> None:
 
 
 def test_there_are_as_many_as_the_page_promises() -> None:
-    assert len(BLOCKS) == 7
+    assert len(BLOCKS) == 8

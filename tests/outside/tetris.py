@@ -22,9 +22,7 @@ from loomcard import (
     Shape,
     WeighsWork,
     fits,
-    report_waiting,
     serve,
-    want_first,
 )
 
 UNIT = 1_000_000
@@ -136,15 +134,6 @@ class Best(Chooser):
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:  # noqa: ARG002
         return self.node
-
-    def allocated(self, chosen: Ask, ask: Ask) -> None:  # noqa: ARG002
-        self.node = None
-
-    def report(self, plan: Plan) -> None:
-        report_waiting(plan, dict.fromkeys(plan.view.members))
-
-    def reserve(self, plan: Plan, after_ms: int) -> None:
-        want_first(plan, lambda shape: asks_of(plan.view, shape), after_ms)
 
 
 def asks_of(view: ClusterView, shape: Shape) -> Iterator[Ask]:

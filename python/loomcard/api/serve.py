@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
-from loomcard.api.reserve import RESERVE_AFTER_MS, no_room, serve_reservations
+from loomcard.api.reserve import RESERVE_AFTER_MS, ByShape, no_room, serve_reservations, want_first
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Member, Node
@@ -49,8 +49,8 @@ class ExhaustedShapes:
 class Chooser:
     """Who is served next, and by which rules of the policy: what ``serve`` asks.
 
-    ``next``, ``allocated`` and ``passed`` are the order; the others have a default, which is YARN's
-    rule. ``queue``: the policy's scope.
+    ``next`` and ``passed`` are the policy's; the others have a default, which is YARN's rule.
+    ``queue``: the policy's scope.
     """
 
     reviews: ClassVar[bool] = True
@@ -74,7 +74,6 @@ class Chooser:
 
     def allocated(self, chosen: Any, ask: Any) -> None:
         """What ``next`` returned got a container, of ``ask``; a queue took something (None)."""
-        raise NotImplementedError
 
     def passed(self, chosen: Any, *, forbidden: bool) -> None:
         """What ``next`` returned got nothing: it is not next again in this call. ``forbidden``: by
@@ -121,10 +120,16 @@ class Chooser:
         plan.wait(ask, Reason.BLACKLISTED if ask.relax_locality else Reason.LOCALITY)
 
     def report(self, plan: Plan) -> None:
-        """Nothing more fits: give asks that were not looked at their reason."""
+        """Nothing more fits: give asks that were not looked at their reason. By default it looks
+        at all members; who knows which have changed looks at these.
+        """
+        report_waiting(plan, dict.fromkeys(plan.view.members))
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """Want room reserved for who has been passed over for ``after_ms``."""
+        """Want room reserved for who has been passed over for ``after_ms`` (0: for nobody); by
+        default for the ask that has waited longest.
+        """
+        want_first(plan, ByShape(lambda: plan.view.asks).of, after_ms)
 
 
 def serve(

@@ -60,8 +60,8 @@ class Dress(Options):
             self.tick(view.now_ms, m, pools)
         eager = self.eager and (due or not newcomer)
         allocation = Allocation(plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms)
-        plan.go_on = partial(serve, plan, allocation)
-        serve(plan, allocation)
+        plan.go_on = partial(serve, plan, allocation, 0)  # it reserves before it serves
+        serve(plan, allocation, 0)
         if due:
             report_headroom(plan, pools)
             plan.report(view.queue, state_of(m, pools))
