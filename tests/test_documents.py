@@ -7,6 +7,7 @@ from pathlib import Path
 import typer.main
 
 import loomcard
+import loomcard.advanced
 import loomcard.testing
 from document_commands import NOT_RUN, Command, all_commands
 from loomcard.cli.app import app
@@ -66,7 +67,8 @@ def test_the_api_reference_has_each_public_name_once() -> None:
     page = (ROOT / "docs" / "write" / "api.md").read_text()
     shown = re.findall(r"^::: loomcard\.([\w.]+)$", page, re.MULTILINE)
     shown = [name.replace("testing.stateful.", "testing.") for name in shown]
-    public = [*loomcard.__all__, *(f"testing.{name}" for name in loomcard.testing.__all__)]
+    public = [*loomcard.__all__, *(f"advanced.{name}" for name in loomcard.advanced.__all__)]
+    public += [*(f"testing.{name}" for name in loomcard.testing.__all__)]
     missing = sorted({*public} - {*shown})
     assert missing == [], f"add '::: loomcard.{missing[0]}' to a group of docs/write/api.md"
     assert sorted(shown) == sorted(public)

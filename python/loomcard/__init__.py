@@ -1,6 +1,7 @@
 """Scheduling policies written in Python, run on a real Apache Hadoop YARN cluster.
 
-What is exported here is what a policy may use; Loomcard's own policies use nothing else. Besides,
+What is exported here is what a policy may use; Loomcard's own policies use this and
+``loomcard.advanced``, which may change with any version. Besides,
 ``simulate``, ``replay`` and ``check`` are for notebooks: docs/simulate/notebooks.md.
 """
 
@@ -32,6 +33,10 @@ if not TYPE_CHECKING:  # a type checker would believe that every name is here
             new = renamed.EXPORTS[name]
             renamed.warn_renamed(f"loomcard.{name}", f"loomcard.{new}")
             return attrgetter(new)(exports)
+        advanced = import_module("loomcard.advanced")
+        if name in advanced.__all__:
+            renamed.warn_renamed(f"loomcard.{name}", f"loomcard.advanced.{name}")
+            return getattr(advanced, name)
         if name != "__all__" and name not in exports.__all__:
             raise AttributeError(f"module 'loomcard' has no attribute {name!r}")
         globals().update({each: getattr(exports, each) for each in exports.__all__})

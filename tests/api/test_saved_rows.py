@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from compiled import flat
-from loomcard import ENDED_KEPT, saved_rows
+from loomcard import saved_rows
+from loomcard.advanced import ENDED_KEPT
 from loomcard.testing.cluster import EPOCH, Cluster
 
 LIVE = f"application_{EPOCH}_0001"

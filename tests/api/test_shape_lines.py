@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from compiled import flat
-from loomcard import ClusterView, OpenShapes, Plan, Resource, ShapeLines, register
+from loomcard import ClusterView, Plan, Resource, register
+from loomcard.advanced import OpenShapes, ShapeLines
 from loomcard.testing.cluster import Cluster
 
 SMALL, LARGE = (Resource((1024, 1)), ""), (Resource((4096, 4)), "")

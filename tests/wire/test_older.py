@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import loomcard
+import loomcard.advanced
 from compiled import flat
 from loomcard.api.registry import build
 from loomcard.config import FindingsError, compile_config
@@ -91,6 +92,12 @@ def test_former_exports_warn_and_name_the_new_one(old: str, new: str) -> None:
     """They are what the new name is."""
     with pytest.warns(DeprecationWarning, match=f"{old} is now loomcard.{new}"):
         assert getattr(loomcard, old) is not None
+
+
+def test_what_is_advanced_now_is_still_found_in_its_former_place() -> None:
+    """With a warning that names the new place."""
+    with pytest.warns(DeprecationWarning, match="LazyHeap is now loomcard.advanced.LazyHeap"):
+        assert loomcard.LazyHeap is loomcard.advanced.LazyHeap
 
 
 def test_a_plan_takes_its_former_verbs() -> None:

@@ -8,11 +8,8 @@ import warnings
 from typing import Final
 
 EXPORTS: Final = {
-    "HOLDS": "RESERVATION",
     "HOLD_AFTER_MS": "RESERVE_AFTER_MS",
     "Hold": "Reservation",
-    "HoldRules": "ReservationRules",
-    "serve_holds": "serve_reservations",
 }
 """What ``loomcard`` exported, and its name of today."""
 

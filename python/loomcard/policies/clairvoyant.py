@@ -13,16 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from loomcard import (
-    Application,
-    ClusterView,
-    Dag,
-    Estimates,
-    Finished,
-    Plan,
-    WeighsWork,
-    fill,
-)
+from loomcard import Application, ClusterView, Estimates, Finished, Plan, WeighsWork, fill
+from loomcard.advanced import Dag
 
 
 @dataclass(frozen=True)

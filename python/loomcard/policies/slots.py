@@ -14,7 +14,6 @@ from loomcard import (
     EVERYBODY,
     RESERVE_AFTER_MS,
     RULE_MS,
-    Amounts,
     Application,
     ApplicationAdded,
     Ask,
@@ -29,10 +28,9 @@ from loomcard import (
     fits,
     headroom_by_user,
     no_room,
-    report_waiting,
     serve,
-    want_room,
 )
+from loomcard.advanced import Amounts, report_waiting, want_room
 
 SLOTS = "SLOTS"
 """The reason of an ask that waits because no node that has room for it has a slot free."""

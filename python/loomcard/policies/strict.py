@@ -12,10 +12,8 @@ from loomcard import (
     EVERYBODY,
     RESERVE_AFTER_MS,
     SHARE,
-    Amounts,
     Application,
     ClusterView,
-    Entry,
     Level,
     Member,
     Order,
@@ -29,6 +27,7 @@ from loomcard import (
     members_of,
     subtract_all,
 )
+from loomcard.advanced import Amounts, Entry
 
 
 @dataclass(frozen=True)

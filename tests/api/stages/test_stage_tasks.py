@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from compiled import flat
-from loomcard import ClusterView, ContainerCompleted, Plan, StageTasks, read_dag, register
+from loomcard import ClusterView, ContainerCompleted, Plan, register
+from loomcard.advanced import StageTasks, read_dag
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.testing.cluster import Cluster
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from loomcard import draw
+from loomcard.advanced import draw
 from loomcard.policies.coupling.paper import (
     LARGEST_THRESHOLD,
     Tasks,

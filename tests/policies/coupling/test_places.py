@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupled import REDUCE, SLOT, beat, coupling, job, state
-from loomcard import Topology
+from loomcard.advanced import Topology
 from loomcard.policies.coupling import places as places_module
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import beta, cost, probability

@@ -13,7 +13,6 @@ from operator import add
 from loomcard import (
     Application,
     ClusterView,
-    Entry,
     Level,
     Order,
     Queue,
@@ -23,6 +22,7 @@ from loomcard import (
     add_all,
     subtract_all,
 )
+from loomcard.advanced import Entry
 from loomcard.policies.capacity.yarn import LimitRule, user_limit
 
 Magnitude = Callable[[Sequence[int]], float]

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from loomcard import ALTRUISTIC_ASKS, DEFAULT_ASKS, Application, Ask, Plan, Resource
+from loomcard import Application, Ask, Plan, Resource
+from loomcard.advanced import ALTRUISTIC_ASKS, DEFAULT_ASKS
 from loomcard.policies.carbyne.estimates import Memory
 from loomcard.policies.carbyne.waves import EPS
 

@@ -7,18 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from loomcard import (
-    UNKNOWN_STAGE,
-    Application,
-    ApplicationRemoved,
-    ClusterView,
-    Dag,
-    Estimates,
-    Event,
-    draw,
-    mean_of_runs,
-    remember_run,
-)
+from loomcard import Application, ApplicationRemoved, ClusterView, Estimates, Event
+from loomcard.advanced import UNKNOWN_STAGE, Dag, draw, mean_of_runs, remember_run
 from loomcard.policies.carbyne.options import Options
 
 SIBLINGS = 3

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any
 
-from loomcard import Application, Ask, Container, Dag, StageTasks
+from loomcard import Application, Ask, Container
+from loomcard.advanced import Dag, StageTasks
 from loomcard.policies.carbyne.asks import is_altruistic, is_default
 from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
 from loomcard.policies.carbyne.waves import Stage, fits

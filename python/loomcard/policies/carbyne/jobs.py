@@ -15,13 +15,10 @@ from loomcard import (
     ContainerAdded,
     ContainerCompleted,
     ContainerResized,
-    LazyHeap,
-    OpenShapes,
     Resource,
-    ShapeLines,
     asks_below,
-    draw,
 )
+from loomcard.advanced import LazyHeap, OpenShapes, ShapeLines, draw
 from loomcard.policies.carbyne.asks import marks_asks, note_excess
 from loomcard.policies.carbyne.estimates import Learnt, Memory
 from loomcard.policies.carbyne.job import Job

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loomcard import Ask, AskKey, ClusterView, Container, Node, Plan, why_never
+from loomcard import Ask, ClusterView, Container, Node, Plan
+from loomcard.advanced import AskKey, why_never
 from loomcard.policies.carbyne.job import Job, left_ms
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.waves import EPS, Profile, Vector, add, fits, parts

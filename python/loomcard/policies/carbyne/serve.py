@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from loomcard import (
-    RULE_MS,
-    SHARE,
-    Application,
-    Ask,
-    Chooser,
-    Entry,
-    ExhaustedShapes,
-    Plan,
-    Shape,
-    ShapeLines,
-    report_waiting,
-    want_first,
-)
+from loomcard import RULE_MS, SHARE, Application, Ask, Chooser, ExhaustedShapes, Plan, Shape
+from loomcard.advanced import Entry, ShapeLines, report_waiting, want_first
 from loomcard.policies.carbyne.job import Due, Job
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.loans import Guard, reclaim

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
-from loomcard import Ask, Node, Plan, Shape, draw, fits
+from loomcard import Ask, Node, Plan, Shape, fits
+from loomcard.advanced import draw
 from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_reduce
 from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat, takes
 from loomcard.policies.coupling.places import Places

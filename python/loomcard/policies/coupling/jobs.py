@@ -14,7 +14,6 @@ from loomcard import (
     Application,
     ApplicationRemoved,
     Ask,
-    AskKey,
     ClusterView,
     Container,
     ContainerAdded,
@@ -27,10 +26,10 @@ from loomcard import (
     Resource,
     Shape,
     add_all,
-    read_dag,
     share,
     subtract_all,
 )
+from loomcard.advanced import AskKey, read_dag
 from loomcard.policies.coupling.early import EarlyReduces, Held, Move
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch

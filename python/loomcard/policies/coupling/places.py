@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property, partial
 from itertools import filterfalse, islice
 
-from loomcard import Ask, AskKey, ClusterView, LazyOrder, Node, RoomIndex, Topology, draw, pick
+from loomcard import Ask, ClusterView, Node
+from loomcard.advanced import AskKey, LazyOrder, RoomIndex, Topology, draw, pick
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import Lists, cost, ranked
 

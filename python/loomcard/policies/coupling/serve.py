@@ -8,20 +8,8 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from loomcard import (
-    RULE_MS,
-    Ask,
-    ByShape,
-    Chooser,
-    ExhaustedShapes,
-    Node,
-    Plan,
-    Reason,
-    draw,
-    fits,
-    no_room,
-    want_first,
-)  # fmt: skip
+from loomcard import RULE_MS, Ask, Chooser, ExhaustedShapes, Node, Plan, Reason, fits, no_room
+from loomcard.advanced import ByShape, draw, want_first
 from loomcard.policies.coupling.candidates import Candidates
 from loomcard.policies.coupling.jobs import Demand, Job, JobMemory, Jobs, Memory, demand_of, maps_of
 from loomcard.policies.coupling.paper import Waiting, attempted, beta, peek, probability

@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from loomcard import (
     EVERYBODY,
-    RESERVED,
     RULE_MS,
-    Amounts,
     Application,
     Ask,
     Chooser,
     ExhaustedShapes,
     Member,
-    MemberIndex,
     Order,
     Plan,
     Queue,
     Resource,
     headroom_by_user,
     no_room,
-    only_shape_of,
-    want_room,
 )
+from loomcard.advanced import RESERVED, Amounts, MemberIndex, only_shape_of, want_room
 from loomcard.policies.dress.jobs import UNKNOWN
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, dominant
 

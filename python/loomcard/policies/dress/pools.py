@@ -10,16 +10,8 @@ from collections.abc import Sequence
 from operator import sub
 from typing import Any
 
-from loomcard import (
-    Application,
-    ClusterView,
-    Container,
-    Member,
-    Resource,
-    add_all,
-    potential,
-    subtract_all,
-)
+from loomcard import Application, ClusterView, Container, Member, Resource, add_all, subtract_all
+from loomcard.advanced import potential
 from loomcard.policies.dress.allocation import CategoryQueue
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options

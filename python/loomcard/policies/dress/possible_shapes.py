@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loomcard import Ask, ClusterView, Node, Resource, fits, subtract_all, why_never
+from loomcard import Ask, ClusterView, Node, Resource, fits, subtract_all
+from loomcard.advanced import why_never
 
 
 def fits_with_ams(ask: Ask, nodes: Iterable[Node]) -> bool:

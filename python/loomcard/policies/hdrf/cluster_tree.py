@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard import (
-    Application,
-    ClusterView,
-    Member,
-    Node,
-    Queue,
-    Resource,
-    Shape,
-    add_all,
-    applications_below,
-    fits,
-    room_for,
-)
+from loomcard import Application, ClusterView, Member, Node, Queue, Resource, Shape, add_all, fits
+from loomcard.advanced import applications_below, room_for
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.fit import LeafLimits, Servers
 from loomcard.policies.hdrf.rounds import Shares, ShareTree

@@ -12,7 +12,6 @@ from loomcard import (
     Application,
     Ask,
     ClusterView,
-    FirstFit,
     Node,
     Plan,
     Queue,
@@ -20,9 +19,8 @@ from loomcard import (
     Shape,
     add_all,
     fits,
-    own_limit,
-    room_for,
 )
+from loomcard.advanced import FirstFit, own_limit, room_for
 from loomcard.policies.hdrf.paper import largest_demand, unsaturated
 
 

@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from loomcard import (
-    NOTHING,
-    RESERVATION,
     RULE_MS,
-    WITHHELD,
     Application,
     Ask,
     Chooser,
     ExhaustedShapes,
-    MemberIndex,
     Node,
     Plan,
     Queue,
@@ -30,8 +26,8 @@ from loomcard import (
     asks_below,
     fits,
     no_room,
-    room_for,
 )
+from loomcard.advanced import NOTHING, RESERVATION, WITHHELD, MemberIndex, room_for
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.rounds import alloc

@@ -27,11 +27,10 @@ from loomcard import (
     Resource,
     Shape,
     add_all,
-    applications_below,
     fits,
     subtract_all,
-    why_never,
 )
+from loomcard.advanced import applications_below, why_never
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fit import Limits, has_room

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, LazyHeap, Member, Node, Shape, fits
+from loomcard import Application, Ask, ClusterView, Member, Node, Shape, fits
+from loomcard.advanced import SHAPES_KEPT, LazyHeap
 from loomcard.policies.tetris.paper import alignment
 
 Entry = tuple[int, int, int, Application]

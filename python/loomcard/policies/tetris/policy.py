@@ -14,7 +14,6 @@ from loomcard import (
     RESERVE_AFTER_MS,
     Application,
     Ask,
-    ByShape,
     Chooser,
     ClusterView,
     Estimates,
@@ -24,10 +23,9 @@ from loomcard import (
     Plan,
     WeighsWork,
     fits,
-    report_waiting,
     serve,
-    want_first,
 )
+from loomcard.advanced import ByShape, report_waiting, want_first
 from loomcard.policies.tetris.candidates import Candidates, Entry, Group
 from loomcard.policies.tetris.paper import competing, score, work_price
 
