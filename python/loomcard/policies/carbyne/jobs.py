@@ -146,13 +146,13 @@ class Jobs:
         return noted or idle == had_share or (idle and masters != job.masters)
 
     def _leave(self, app: Application) -> bool:
-        """The job asks for and holds nothing any more; whether it had a share."""
+        """The job asks for and uses nothing any more; whether others share what it had."""
         for kept in (self.masters, self.marked, self.stale, self.timers):
             kept.pop(app, None)
         self.due_lines.enter(app, ())
         self.asking_lines.enter(app, ())
         job = self.by_app.pop(app, None)
-        return job is not None and job.tasks > 0
+        return job is not None and (job.tasks > 0 or any(job.masters))
 
     def _note_demand(self, job: Job) -> bool:
         """The direction of a job's share, fixed when its stages or first tasks are known (2.5-2);

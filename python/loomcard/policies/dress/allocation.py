@@ -17,6 +17,7 @@ from loomcard import (
     Plan,
     Queue,
     Resource,
+    Shape,
     headroom_by_user,
     no_room,
 )
@@ -41,16 +42,29 @@ class CategoryQueue(MemberIndex):
         self.kind = kind
         self.pools = pools
         self.closed = ClosedShapes(self)
+        self.shapes: dict[Member, tuple[Shape, ...]] = {}  # that each has entries for
 
     def __contains__(self, shape: object) -> bool:
         return shape in self.pools.exhausted or shape in self.closed
 
     def rekey(self, order: Order, member: Member) -> None:
         """As any index; members of another category are left out."""
+        self.shapes.pop(member, None)
         if self.pools.category_of.get(member) == self.kind:
             super().rekey(order, member)
+            if member in self.entries:
+                self.shapes[member] = asked_shapes(member)
         else:
             self.entries.pop(member, None)
+
+    def is_current(self, app: Application) -> bool:
+        """Whether an application that asks for something has its place, in each of its shapes."""
+        entry = self.entries.get(app)
+        return (
+            entry is not None
+            and entry[1] == self.key(app)
+            and self.shapes[app] == asked_shapes(app)
+        )
 
     def key(self, app: Application) -> tuple[int, bool, float]:
         """Where an application stands: by priority, those that have waited too long first, then,
@@ -68,6 +82,11 @@ class CategoryQueue(MemberIndex):
     def first_open(self) -> Any:
         """As ``first``, whether or not the nodes are full."""
         return self.top(self.closed) if self.entries else None
+
+
+def asked_shapes(app: Any) -> tuple[Shape, ...]:
+    """The shapes that an application asks for."""
+    return tuple(dict.fromkeys((ask.size, ask.label) for ask in app.asks if ask.count > 0))
 
 
 class ClosedShapes:

@@ -141,8 +141,8 @@ class Pools:
             self._wait(app, None)
         else:
             job, am = self.jobs.get(app), am_of(app)
-            asked = self.jobs.asked.pop(app, app) is None or before is None
-            if asked:
+            asked = self.jobs.asked.pop(app, app) is None
+            if asked or not job.peak:  # the memory has it where the pools are made anew
                 self._demand(app, job, am)
             alone = am is not None and len(app.containers) == 1
             job.served = job.served or (bool(app.containers) and not alone)
@@ -158,10 +158,8 @@ class Pools:
 
     def _moves(self, app: Application, category: str) -> bool:
         """Whether its place in its queue is another now, though it asked for nothing new."""
-        entry = self.queues[category].entries.get(app)
-        if entry is None or app.pending_count <= 0:
-            return entry is not None or app.pending_count > 0
-        return bool(entry[1] != self.queues[category].key(app))
+        queue = self.queues[category]
+        return not queue.is_current(app) if app.pending_count > 0 else app in queue.entries
 
     def _demand(self, app: Application, job: Job, am: Container | None) -> None:
         """A job's demand is what its tasks hold and ask for; allocations and ends do not raise
