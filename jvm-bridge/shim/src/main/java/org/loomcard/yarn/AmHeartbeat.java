@@ -25,12 +25,12 @@ import org.loomcard.yarn.wire.EngineClock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The heartbeat of an application master: takes its requests and returns what it was allocated. */
+/** The heartbeat of an application master: takes its requests and returns its new containers. */
 final class AmHeartbeat {
   private static final Logger LOG = LoggerFactory.getLogger(AmHeartbeat.class);
-  /** Containers that are given back under one hold of the scheduler's lock. */
+  /** How many containers are given back each time the scheduler's lock is taken. */
   private static final int SLICE = 500;
-  /** Rows of asks that are taken in under one reservation, or all of one ask. */
+  /** How many rows are taken in each time the lock is taken; the rows of one ask stay together. */
   private static final int ROWS = 2000;
   private final LoomcardScheduler scheduler;
   private final ClusterState cluster;
@@ -51,13 +51,13 @@ final class AmHeartbeat {
     this.readLock = scheduler.readLock();
   }
 
-  /** Null for an attempt that has ended. */
+  /** Returns null for an attempt that has ended. */
   Allocation allocate(LoomcardAttempt attempt, List<ResourceRequest> asks,
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates) {
     scheduler.normalize(asks, attempt.loomcardQueue().path());
     limits.check(attempt, asks, blacklistAdditions, blacklistRemovals);
-    // The call that asks for the AM's own container must not return it: RMAppAttempt drops what it
+    // The call that requests the AM's own container must not return it: RMAppAttempt drops what it
     // gets before it is in state SCHEDULED, and the AM would never be launched.
     boolean asksForMaster = attempt.isWaitingForAMContainer() && !asks.isEmpty();
     List<List<ResourceRequest>> slices = slices(asks);
@@ -93,7 +93,7 @@ final class AmHeartbeat {
         ? Collections.emptyList() : attempt.pullNewlyAllocatedContainers());
   }
 
-  /** What a list holds beyond its first slice: others get the lock in between. */
+  /** Handles the lists after their first slice. Other threads get the lock between slices. */
   private void takeRest(LoomcardAttempt attempt, List<List<ResourceRequest>> slices,
       List<ContainerId> releases) {
     for (int i = 1; i < slices.size(); i++) {
@@ -116,7 +116,7 @@ final class AmHeartbeat {
     }
   }
 
-  /** The rows of one ask stay together: the policy must not see half of it. */
+  /** Keeps the rows of one ask together: the policy must not see half of an ask. */
   private static List<List<ResourceRequest>> slices(List<ResourceRequest> asks) {
     if (asks.size() <= ROWS) {
       return Collections.singletonList(asks);
@@ -148,8 +148,8 @@ final class AmHeartbeat {
     attempt.setApplicationHeadroomForMetrics(headroom);
     readLock.lock();
     try {
-      // Decreases first: pulling an increase makes YARN forget a decrease of the same container,
-      // and every later pull of that one would fail.
+      // Decreases first: pulling an increase makes YARN forget a decrease of the same container.
+      // Every later pull of that decrease would fail.
       List<Container> decreased = attempt.pullNewlyDecreasedContainers();
       List<Container> demoted = attempt.pullNewlyDemotedContainers();
       long now = clock.nowMs();
@@ -165,7 +165,10 @@ final class AmHeartbeat {
     }
   }
 
-  /** The policy's figure; else what the queue's maxima, the user's limit and the nodes leave. */
+  /**
+   * Returns the policy's figure; without one, what the queue's maxima, the user's limit and the
+   * nodes leave.
+   */
   private Resource headroom(LoomcardAttempt attempt) {
     long[] stated = attempt.application().policyHeadroom();
     return Amounts.toResource(stated != null ? stated : Headroom.of(attempt.loomcardQueue(),

@@ -164,7 +164,7 @@ final class ApplicationLifecycle {
     return path;
   }
 
-  /** False when the configuration that was checked is no longer in force. */
+  /** Returns false when the configuration that was checked is no longer in force. */
   private boolean move(PolicyConfig checked, ApplicationId id, String target) throws YarnException {
     writeLock.lock();
     try {
@@ -208,7 +208,7 @@ final class ApplicationLifecycle {
       return priority;
     }
     app.getApplicationSubmissionContext().setPriority(priority);
-    store.write(rmContext, app); // not under the lock: a state store may take long
+    store.write(rmContext, app); // not under the lock: a state store may be slow
     writeLock.lock();
     try {
       SchedulerApplication<LoomcardAttempt> live = applications.get(id);
@@ -223,7 +223,7 @@ final class ApplicationLifecycle {
     return priority;
   }
 
-  /** Latest attempts of the applications in this queue or below it. */
+  /** Returns the latest attempts of the applications in this queue or below it. */
   List<ApplicationAttemptId> attemptsWithin(LoomcardQueue queue) {
     List<ApplicationAttemptId> attempts = new ArrayList<>();
     for (LoomcardApplication application : cluster.applications()) {

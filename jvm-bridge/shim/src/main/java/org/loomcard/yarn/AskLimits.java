@@ -19,9 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one attempt, and all attempts of one user, from asking for so much of different kinds that
- * every round of the whole cluster becomes slow, or the ResourceManager's memory full: keys
- * (priority, allocation request id), sizes of containers, hosts and racks, names on blacklists.
+ * Limits how many different things one attempt, and all attempts of one user, may ask for: keys
+ * (priority, allocation request id), sizes of containers, hosts and racks, names on blacklists. Too
+ * many would slow every round of the whole cluster, or fill the ResourceManager's memory.
  */
 final class AskLimits {
   private static final Logger LOG = LoggerFactory.getLogger(AskLimits.class);
@@ -33,10 +33,10 @@ final class AskLimits {
   }
 
   /**
-   * Refuses the heartbeat that would bring the attempt or its user above a limit: the AM gets an
-   * exception, and the application's diagnostics say so. Called, without a lock, before anything of
-   * the heartbeat is applied. The ask for the AM's own container is not limited: no one would be
-   * notified of its refusal, and the attempt would wait for ever.
+   * Refuses a heartbeat that would bring the attempt or its user above a limit. The AM gets an
+   * exception, and the application's diagnostics say so. Call it without a lock, before anything of
+   * the heartbeat is applied. The ask for the AM's own container is not limited: its refusal would
+   * be reported to no AM, and the attempt would wait for ever.
    */
   void check(LoomcardAttempt attempt, List<ResourceRequest> asks, List<String> blacklistAdditions,
       List<String> blacklistRemovals) {
@@ -78,7 +78,10 @@ final class AskLimits {
     }
   }
 
-  /** Rows without one for {@code *} count too: they are kept, and such a one may follow. */
+  /**
+   * Refuses too many rows. Rows of an ask without one for {@code *} count too: YARN keeps them, and
+   * that row may follow.
+   */
   private void checkRows(LoomcardAttempt attempt, List<ResourceRequest> asks) {
     Map<SchedulerRequestKey, List<ResourceRequest>> asked = new HashMap<>();
     for (ResourceRequest ask : asks) {
@@ -120,7 +123,7 @@ final class AskLimits {
     }
   }
 
-  /** The places that an ask names once these rows of it are applied. */
+  /** Returns the places that an ask names once these rows of it are applied. */
   private static Set<String> named(Map<String, ResourceRequest> rows, List<ResourceRequest> asks) {
     Set<String> names = new HashSet<>(rows.keySet());
     for (ResourceRequest ask : asks) {

@@ -20,7 +20,7 @@ import org.loomcard.yarn.wire.Handshake;
 /** Creates the bridge, and loads, starts, refreshes and stops it with the scheduler. */
 final class BridgeService {
   private final RoundDriver rounds;
-  /** Null where a test drives the rounds. */
+  /** Null when a test drives the rounds. */
   private final BridgeMetrics metrics;
   private volatile boolean loaded;
 
@@ -29,7 +29,7 @@ final class BridgeService {
     this.metrics = bridge() == null ? null : new BridgeMetrics(bridge()::status, shim);
   }
 
-  /** The bridge to policy processes that the Python of the settings runs. */
+  /** Creates the bridge; its policy processes run with the Python that the settings name. */
   static Bridge create(BridgeConfig config, EngineClock clock, SchedulerState state,
       StateStore store) {
     String version = BridgeService.class.getPackage().getImplementationVersion();
@@ -39,7 +39,7 @@ final class BridgeService {
     return new Bridge(config, clock, state, Bridge.python(config), handshake, store);
   }
 
-  /** Null where a test drives the rounds. */
+  /** Returns null when a test drives the rounds. */
   Bridge bridge() {
     return rounds instanceof Bridge ? (Bridge) rounds : null;
   }
@@ -55,7 +55,7 @@ final class BridgeService {
     }
   }
 
-  /** Attempts are recovered before the scheduler starts, and need the queues. */
+  /** Loads it early: attempts are recovered before the scheduler starts, and need the queues. */
   void loadBeforeEvent() {
     if (!loaded) {
       try {
@@ -73,7 +73,7 @@ final class BridgeService {
     }
   }
 
-  /** Applies the policy file as it is now; an exception says why it was not applied. */
+  /** Applies the current policy file; throws an exception that says why it was not applied. */
   void refresh() throws IOException {
     ConfigSwapResult result =
         rounds.refresh(UserGroupInformation.getCurrentUser().getShortUserName());

@@ -32,7 +32,7 @@ final class ContainerLifecycle {
     this.readLock = scheduler.readLock();
   }
 
-  /** Ends a container in any way that YARN knows. */
+  /** Ends a container, in any of the ways that YARN knows. */
   void end(RMContainer container, ContainerStatus status, RMContainerEventType event) {
     readLock.lock();
     try {
@@ -43,7 +43,7 @@ final class ContainerLifecycle {
     scheduler.signal();
   }
 
-  /** YARN has ended a container. */
+  /** Handles a container that YARN has ended. */
   void completed(RMContainer container, ContainerStatus status, RMContainerEventType event) {
     readLock.lock();
     try {
@@ -73,7 +73,7 @@ final class ContainerLifecycle {
     }
   }
 
-  /** Preempts a container that a plan names, at once or after {@code graceMs}. */
+  /** Preempts a container that a plan names, at once or after {@code graceMs} milliseconds. */
   void preempt(ContainerEntry container, long graceMs, String reason) {
     if (graceMs <= 0) {
       endByPreemption(container.container(), reason);
@@ -84,7 +84,7 @@ final class ContainerLifecycle {
     }
   }
 
-  /** The AM gets the announcement with its next heartbeat. */
+  /** Announces the preemption to the AM, with its next heartbeat. */
   void announcePreemption(RMContainer container) {
     LoomcardAttempt attempt = scheduler.getCurrentAttemptForContainer(container.getContainerId());
     if (attempt != null) {

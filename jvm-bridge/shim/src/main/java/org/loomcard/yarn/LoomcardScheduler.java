@@ -59,9 +59,10 @@ import org.slf4j.LoggerFactory;
  * change to the policy process; {@link PlanCommitter} commits the plans that come back. No callback
  * waits for Python.
  *
- * <p>Locks: whatever changes the state holds the scheduler's lock. Ends of containers and requests
- * of AMs hold it for reading, so that many threads can run. Nodes, applications, attempts and
- * allocations hold it for writing. A batch is closed, and a plan committed, under the write lock.
+ * <p>Locks: every method that changes the state takes the scheduler's lock. Ends of containers and
+ * requests of AMs take it for reading, so that many threads can run. Nodes, applications, attempts
+ * and allocations take it for writing. A batch is closed, and a plan committed, under the write
+ * lock.
  */
 public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, LoomcardNode>
     implements StatusProvider {
@@ -121,7 +122,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     initializeMonitors(conf);
   }
 
-  /** Creates what runs the rounds; tests drive the rounds themselves. */
+  /** Creates the object that runs the rounds; tests drive the rounds themselves. */
   RoundDriver createRounds(SchedulerState state, BridgeConfig settings, EngineClock engineClock)
       throws IOException {
     return BridgeService.create(settings, engineClock, state,
@@ -156,8 +157,9 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   }
 
   /**
-   * For refreshQueues: applies the policy file as it is now. AdminService also calls it while the
-   * ResourceManager becomes active, before anything runs; the start reads the configuration then.
+   * Applies the current policy file, for refreshQueues. AdminService also calls this while the
+   * ResourceManager becomes active, before anything runs. Then only the settings are read: the
+   * start reads the configuration.
    */
   @Override
   public void reinitialize(Configuration conf, RMContext context) throws IOException {
@@ -167,13 +169,13 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     }
   }
 
-  /** False in the first seconds after a recovery: the nodes have not reported yet. */
+  /** Returns false in the first seconds after a recovery, when the nodes have not reported yet. */
   boolean isReady() {
     return !rmContext.isWorkPreservingRecoveryEnabled()
         || rmContext.isSchedulerReadyForAllocatingContainers();
   }
 
-  /** Something happened that the policy should see. */
+  /** Signals that something happened that the policy should see. */
   void signal() {
     rounds.signal();
   }
@@ -182,7 +184,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     return schedulerState.hasPendingEvents();
   }
 
-  /** For YARN's own tests, which expect decisions inline. */
+  /** Waits for decisions, for YARN's own tests: they expect decisions inline. */
   void awaitDecisions() {
     if (config.inlineWaitMs > 0) {
       try {
@@ -265,7 +267,10 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     return queries.lifetime(queue, asked);
   }
 
-  /** Latest attempts of the applications in this queue or below it; null for an unknown queue. */
+  /**
+   * Returns the latest attempts of the applications in this queue or below it; null for an unknown
+   * queue.
+   */
   @Override
   public List<ApplicationAttemptId> getAppsInQueue(String name) {
     LoomcardQueue queue = tree.find(name);
@@ -307,7 +312,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     return tree;
   }
 
-  /** The bridge to the policy process; null where a test drives the rounds. */
+  /** The bridge to the policy process; null when a test drives the rounds. */
   public Bridge bridge() {
     return service.bridge();
   }
@@ -327,7 +332,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     return cluster;
   }
 
-  /** Changes of running containers that AMs asked for. */
+  /** Changes of running containers that AMs requested. */
   public ContainerResizes resizes() {
     return resizes;
   }

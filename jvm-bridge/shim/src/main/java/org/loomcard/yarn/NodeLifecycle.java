@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 /** Adds, changes and removes nodes, and takes their heartbeats. */
 final class NodeLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(NodeLifecycle.class);
-  /** Nodes, or queues, that get a label under one hold of the scheduler's lock. */
+  /** How many nodes, or queues, get a label each time the scheduler's lock is taken. */
   private static final int SLICE = 100;
   private final LoomcardScheduler scheduler;
   private final RMContext rmContext;
@@ -73,7 +73,7 @@ final class NodeLifecycle {
     scheduler.signal();
   }
 
-  /** The node has a capacity and a partition of which the queues get their shares. */
+  /** Counts the node's capacity to its partition, of which the queues get their shares. */
   private void count(LoomcardNode node) {
     tree.partitions().put(node.getNodeID(), node.getPartition(),
         Amounts.of(node.getTotalResource()));
@@ -111,7 +111,7 @@ final class NodeLifecycle {
     return scheduler.nodeTracker().getNode(id);
   }
 
-  /** A heartbeat that changes nothing leaves no record and starts no round. */
+  /** Handles a heartbeat. One that changes nothing leaves no record and starts no round. */
   void heartbeat(RMNode rmNode) {
     if (!sawHeartbeat) { // a new process gets a snapshot, which would hide this heartbeat from it
       scheduler.awaitDecisions();
@@ -158,7 +158,7 @@ final class NodeLifecycle {
     scheduler.signal();
   }
 
-  /** Some nodes at a time: an administrator may relabel all of the cluster at once. */
+  /** Relabels nodes, some at a time: an administrator may relabel the whole cluster at once. */
   void relabel(Map<NodeId, Set<String>> labels) {
     Iterator<Map.Entry<NodeId, Set<String>>> left = labels.entrySet().iterator();
     boolean moved = false;
@@ -171,7 +171,7 @@ final class NodeLifecycle {
           moved |= relabel(left.next());
         }
         more = left.hasNext();
-        if (!more && moved) { // YARN sends this event for each node that registers, too
+        if (!more && moved) { // YARN also sends this event for each node that registers
           scheduler.updateTrackedLabels();
         }
       } finally {
@@ -181,7 +181,7 @@ final class NodeLifecycle {
     scheduler.signal();
   }
 
-  /** Makes the metrics of these labels, of some queues at a time. */
+  /** Makes the metrics of these labels, for some queues at a time. */
   private void prepare(Collection<Set<String>> labels) {
     Set<String> distinct = new HashSet<>();
     labels.forEach(distinct::addAll);
@@ -196,7 +196,7 @@ final class NodeLifecycle {
     }
   }
 
-  /** Whether it came to another partition. */
+  /** Relabels one node; returns whether that moved it to another partition. */
   private boolean relabel(Map.Entry<NodeId, Set<String>> change) {
     LoomcardNode node = find(change.getKey());
     boolean moved = node != null && cluster.relabelNode(node, change.getValue());

@@ -30,11 +30,11 @@ import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
- * The scheduler as its page and its REST document show it. Reads what the scheduler's state and
- * queues give without YARN's lock, so that figures of one document may be a moment apart.
+ * The scheduler as its page and its REST document show it. Reads the scheduler's state and queues
+ * without YARN's lock. So the figures of one document may be from slightly different moments.
  */
 final class SchedulerStatus implements StatusSource {
-  /** Of each queue that limits their applications, those with the most. */
+  /** How many users are shown of each queue that limits their applications: those with the most. */
   private static final int USERS_SHOWN = 10;
   private final LoomcardScheduler scheduler;
   private final RMContext context;
@@ -184,7 +184,7 @@ final class SchedulerStatus implements StatusSource {
     return scheduler.bridge().dryRun(yaml, name, config.swapDeadlineMs);
   }
 
-  /** The current attempts of all live applications, in order of submission. */
+  /** Returns the current attempts of all live applications, in order of submission. */
   private Collection<LoomcardAttempt> attempts() {
     List<LoomcardAttempt> attempts = new ArrayList<>();
     scheduler.getSchedulerApplications().forEach((id, application) -> {
@@ -213,7 +213,7 @@ final class SchedulerStatus implements StatusSource {
     return Amounts.of(attempt.getPendingAsk(key, ResourceRequest.ANY).getPerAllocationResource());
   }
 
-  /** Amounts by name; a type without a limit is left out. Null for null. */
+  /** Returns amounts by name, without types that have no limit. Returns null for null. */
   static Map<String, Long> named(long[] amounts) {
     if (amounts == null) {
       return null;

@@ -6,17 +6,19 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.loomcard.yarn.wire.EngineClock;
 
-/** A submitted application; during a trial of a configuration it may have to wait for the end. */
+/** A submitted application; during a trial of a configuration it may have to wait for its end. */
 final class Submission {
   final ApplicationId id;
   final String queueName;
   final String user;
   final Priority priority;
-  /** Whether it was accepted by a ResourceManager before. */
+  /** Whether a ResourceManager accepted it before. */
   final boolean recovering;
   /** Whether it has waited; guarded by the scheduler's write lock. */
   boolean waited;
-  /** When it was first seen, on the engine's clock, which no step of the wall clock moves. */
+  /**
+   * When it was first seen, on the engine's clock, which does not jump when the wall clock is set.
+   */
   private final long seenMs;
 
   Submission(AppAddedSchedulerEvent event, EngineClock clock) {
@@ -30,8 +32,8 @@ final class Submission {
   }
 
   /**
-   * On the engine's clock. Of a recovered application the wall clock of its submission is all there
-   * is; if that was ahead, it counts as submitted now.
+   * Returns the time of submission on the engine's clock. For a recovered application only the wall
+   * clock of its submission is known; if that was ahead, it counts as submitted now.
    */
   long submittedMs(RMApp app, EngineClock clock) {
     return recovering && app != null

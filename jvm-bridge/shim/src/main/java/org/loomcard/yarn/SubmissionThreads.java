@@ -12,9 +12,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Makes the submissions for which a user's groups must be looked up. A directory may take seconds
- * for that, and YARN has one thread for all events of the scheduler, heartbeats among them. A user
- * takes one thread at a time: of the submissions that wait behind the first, Hadoop knows the
- * groups by then.
+ * for that, and YARN has one thread for all events of the scheduler, heartbeats included. A user
+ * takes one thread at a time. The first submission makes Hadoop cache the groups for the ones that
+ * wait behind it.
  */
 final class SubmissionThreads {
   private static final Logger LOG = LoggerFactory.getLogger(SubmissionThreads.class);
@@ -32,7 +32,7 @@ final class SubmissionThreads {
     threads.allowCoreThreadTimeOut(true);
   }
 
-  /** Makes a submission later, after those of the same user that came before. */
+  /** Makes a submission later, after earlier ones of the same user. */
   synchronized void run(String user, Runnable submission) {
     Queue<Runnable> waiting = ofUsers.get(user);
     if (waiting == null) {
@@ -47,7 +47,7 @@ final class SubmissionThreads {
     for (Runnable next = next(user); next != null; next = next(user)) {
       try {
         next.run();
-      } catch (RuntimeException | Error e) { // the next one is not to blame
+      } catch (RuntimeException | Error e) { // the next submission must still run
         LOG.error("A submission of {} failed", user, e);
       }
     }

@@ -24,7 +24,7 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Applications that are submitted, or recovered: accepts them, rejects them, or lets them wait. */
+/** Applications that are submitted or recovered: accepts them, rejects them, or makes them wait. */
 final class Submissions {
   private static final Logger LOG = LoggerFactory.getLogger(Submissions.class);
   private final RMContext rmContext;
@@ -49,8 +49,8 @@ final class Submissions {
   }
 
   /**
-   * Accepts or rejects it; during a trial of a configuration, and while groups are looked up, it
-   * waits.
+   * Accepts or rejects an application; during a trial of a configuration, and while groups are
+   * looked up, it waits.
    */
   void add(AppAddedSchedulerEvent event) {
     submit(new Submission(event, cluster.events().clock()));
@@ -66,7 +66,7 @@ final class Submissions {
     writeLock.lock();
     try {
       if (submission.waited && !gate.isWaiting(submission.id)) {
-        return; // the user withdrew it meanwhile
+        return; // the user has withdrawn it
       }
       defer(submission, "the groups of " + submission.user + " are looked up");
     } finally {
@@ -75,7 +75,7 @@ final class Submissions {
     lookUps.run(submission.user, () -> decide(submission));
   }
 
-  /** Its user may withdraw it; under the write lock. */
+  /** Makes it wait; its user may withdraw it. Call it under the write lock. */
   private void defer(Submission submission, String until) {
     submission.waited = true;
     gate.add(submission.id, until, () -> submit(submission));
@@ -97,7 +97,7 @@ final class Submissions {
     }
   }
 
-  /** False when the configuration that was checked is no longer in force. */
+  /** Returns false when the configuration that was checked is no longer in force. */
   private boolean addApplication(PolicyConfig checked, String forbidden, Submission submission) {
     ApplicationId id = submission.id;
     String user = submission.user;
@@ -108,7 +108,7 @@ final class Submissions {
         return false;
       }
       if (submission.waited && !gate.remove(id)) {
-        return true; // the user withdrew it meanwhile
+        return true; // the user has withdrawn it
       }
       LoomcardQueue queue = tree.find(submission.queueName);
       String problem = forbidden != null || recovering ? forbidden
@@ -143,8 +143,8 @@ final class Submissions {
   }
 
   /**
-   * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
-   * not.
+   * Returns null when {@code user} may run an application in {@code queue}; otherwise one sentence
+   * that says why not.
    */
   String whyNot(LoomcardQueue queue, String user, boolean recovering) {
     if (!queue.isLeaf()) {

@@ -36,7 +36,7 @@ final class WaitingAsks {
   /**
    * Looks at the attempts in their order.
    *
-   * @param limit asks listed of each leaf queue
+   * @param limit how many asks are listed of each leaf queue
    */
   WaitingAsks(RMContext context, Collection<LoomcardAttempt> attempts, int limit) {
     this.context = context;
@@ -67,7 +67,7 @@ final class WaitingAsks {
   }
 
   /**
-   * Counts and the first asks, with the policy's reasons for them.
+   * Returns counts and the first asks, with the policy's reasons for them.
    *
    * @param startedAtMs the zero of the engine's clock, in milliseconds since 1970
    */

@@ -11,19 +11,20 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.wire.Records;
 
 /**
- * Which asks the policy has not been sent, and how many containers it counts as outstanding.
+ * Which asks the policy has not been sent yet, and how many containers it counts as outstanding.
  *
- * <p>A batch is written under the scheduler's write lock. So that no user's asks can keep others
- * from it, a batch takes only so many rows of one user's and of all; the rest comes with the next
- * batches, first those that wait longest. What the policy was not sent it counts as before.
+ * <p>A batch is written under the scheduler's write lock. So that the asks of one user cannot keep
+ * other threads from that lock, a batch takes a limited number of rows: of one user and in all. The
+ * rest comes with the next batches, the longest waiting first. Until then the policy counts the
+ * earlier values.
  */
 final class AskReports {
   /**
-   * Asks of one user in a batch, with the hosts and racks that they name; one more ask may go. They
-   * cost a millisecond to write here and some to read there.
+   * Rows in a batch for the asks of one user, with the hosts and racks that they name; one more ask
+   * may be added. They cost a millisecond to write here and some time to read there.
    */
   static final int MOST_OF_A_USER = 2_000;
-  /** The same of all users. One may have half of it in a snapshot, which is long anyway. */
+  /** The same of all users. In a snapshot, which is long anyway, one user may have half of it. */
   static final int MOST = 100_000;
   private final Set<LoomcardAttempt> changed = ConcurrentHashMap.newKeySet();
   /** In the order in which they changed; guarded by the scheduler's write lock. */
@@ -34,24 +35,24 @@ final class AskReports {
   /** Changed under the scheduler's write lock. */
   private volatile long pending;
 
-  /** Asks or the blacklist of this attempt are other than the policy knows. */
+  /** Notes that asks or the blacklist of this attempt differ from what the policy knows. */
   void changed(LoomcardAttempt attempt) {
     changed.add(attempt);
   }
 
-  /** A plan's container was allocated, which the policy took off the ask itself. */
+  /** Counts a container that a plan allocated; the policy itself subtracted it from the ask. */
   void allocated(LoomcardAttempt attempt, SchedulerRequestKey key) {
     pending -= attempt.reportedAsks().allocated(key);
   }
 
-  /** The attempt is over, and with it its asks; the policy is told so by another record. */
+  /** Forgets an attempt that ended, with its asks. Another record informs the policy. */
   void ended(LoomcardAttempt attempt) {
     changed.remove(attempt);
     waiting.remove(attempt);
     pending -= attempt.reportedAsks().pending();
   }
 
-  /** The policy knows nothing any more: all asks of these applications are to be sent. */
+  /** Marks all asks of these applications to be sent: the policy knows nothing any more. */
   void sendAll(Collection<LoomcardApplication> applications) {
     changed.clear();
     waiting.clear();
@@ -66,7 +67,7 @@ final class AskReports {
     }
   }
 
-  /** Forgets what is to be sent: all will be. */
+  /** Forgets which asks are to be sent: all will be. */
   void clear() {
     for (LoomcardAttempt attempt : changed) {
       changed.remove(attempt);
@@ -103,12 +104,12 @@ final class AskReports {
     return waits;
   }
 
-  /** Outstanding containers of all asks, as the policy counts them. */
+  /** Returns the outstanding containers of all asks, as the policy counts them. */
   long pending() {
     return pending;
   }
 
-  /** Whether any ask may be outstanding; from any thread. */
+  /** Returns whether any ask may be outstanding. Any thread may call it. */
   boolean hasDemand() {
     return pending > 0 || waits || !changed.isEmpty();
   }

@@ -14,17 +14,21 @@ import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.wire.AskRecord;
 
 /**
- * The rows of one attempt's asks; YARN keeps one for each host, rack and {@code *} named. A row
- * counts once for each {@value #CHARACTERS} characters, begun, of its name: what it costs is text.
+ * The rows of one attempt's asks; YARN keeps one for each host, rack and {@code *} named. What a
+ * row costs is text, so a row counts once for each {@value #CHARACTERS} characters, begun, of its
+ * name.
  */
 public final class AskRows {
   private static final int CHARACTERS = 64;
   private final LoomcardAttempt attempt;
   /**
-   * Never less than there are, of the AM's own; that spares the heartbeats of ordinary AMs a count.
+   * At least the number of rows that come from the AM. It spares the heartbeats of ordinary AMs a
+   * count.
    */
   private final AtomicLong bound = new AtomicLong();
-  /** Asks that were allocated in full, while YARN keeps hosts of theirs, of no use any more. */
+  /**
+   * Asks that were allocated in full; YARN still keeps their hosts, which are of no use any more.
+   */
   private final Set<SchedulerRequestKey> served = ConcurrentHashMap.newKeySet();
   private final AskSizes sizes = new AskSizes();
 
@@ -32,12 +36,12 @@ public final class AskRows {
     this.attempt = attempt;
   }
 
-  /** As how many rows one with this name counts. */
+  /** Returns as how many rows a row with this name counts. */
   public static int weight(String name) {
     return 1 + Math.max(0, name.length() - 1) / CHARACTERS;
   }
 
-  /** As how many rows those with these names count. */
+  /** Returns as how many rows the rows with these names count. */
   public static int weight(Iterable<String> names) {
     int sum = 0;
     for (String name : names) {
@@ -46,7 +50,7 @@ public final class AskRows {
     return sum;
   }
 
-  /** As how many rows these count. */
+  /** Returns as how many rows these rows count. */
   public static long weightOf(Iterable<ResourceRequest> rows) {
     long sum = 0;
     for (ResourceRequest row : rows) {
@@ -55,7 +59,7 @@ public final class AskRows {
     return sum;
   }
 
-  /** The number of all rows, or a greater one that is not above {@code enough}. */
+  /** Returns the number of all rows, or a greater one that is not above {@code enough}. */
   public long atMost(long enough) {
     long before = bound.get();
     if (before <= enough) {
@@ -63,16 +67,16 @@ public final class AskRows {
     }
     long counted =
         weightOf(attempt.getAppSchedulingInfo().getAllResourceRequests()) - ofYarn();
-    bound.addAndGet(counted - before); // rows may have come in between
+    bound.addAndGet(counted - before); // rows may have been added in between
     return counted;
   }
 
-  /** Takes these sizes; false, with nothing taken, when the attempt would have too many. */
+  /** Takes these sizes. Returns false, and takes none, when the attempt would have too many. */
   public boolean takeSizes(Set<LongBuffer> coming, int most) {
     return sizes.take(coming, most, this::sizes);
   }
 
-  /** The sizes of all outstanding asks. */
+  /** Returns the sizes of all outstanding asks. */
   Set<LongBuffer> sizes() {
     Set<LongBuffer> present = new HashSet<>();
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
@@ -84,7 +88,7 @@ public final class AskRows {
     return present;
   }
 
-  /** Rows by which YARN lets containers grow: the AM names no hosts by those. */
+  /** Counts the rows by which YARN makes containers grow: the AM names no hosts in them. */
   private long ofYarn() {
     long rows = 0;
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
@@ -95,7 +99,7 @@ public final class AskRows {
     return rows;
   }
 
-  /** These rows are about to be added, or to take the place of others. */
+  /** Counts rows that are about to be added or to replace others. */
   void coming(List<ResourceRequest> rows) {
     bound.addAndGet(weightOf(rows));
     for (ResourceRequest row : rows) {
@@ -103,7 +107,7 @@ public final class AskRows {
     }
   }
 
-  /** A container of this ask was allocated. */
+  /** Notes that a container of this ask was allocated. */
   public void allocated(SchedulerRequestKey key) {
     if (key.getContainerToUpdate() == null && attempt.getOutstandingAsksCount(key) <= 0
         && !HadoopCompat.rows(attempt, key).isEmpty()) {
@@ -113,7 +117,7 @@ public final class AskRows {
 
   /**
    * Drops the hosts and racks that the AM took back. YARN keeps a row of 0 containers, though it
-   * means as much as none, and they would add up over the life of an attempt.
+   * means the same as no row. Such rows would add up over the life of an attempt.
    */
   void dropEmpty(List<ResourceRequest> asks) {
     for (ResourceRequest ask : asks) {
@@ -121,7 +125,7 @@ public final class AskRows {
       if (ask.getNumContainers() <= 0 && !name.equals(ResourceRequest.ANY)) {
         Map<String, ResourceRequest> rows =
             HadoopCompat.rows(attempt, SchedulerRequestKey.create(ask));
-        if (!rows.isEmpty()) { // else YARN dropped the whole ask, and there is no map to change
+        if (!rows.isEmpty()) { // otherwise YARN dropped the whole ask and its map
           rows.computeIfPresent(name, (same, row) -> row.getNumContainers() > 0 ? row : null);
         }
       }
@@ -129,8 +133,8 @@ public final class AskRows {
   }
 
   /**
-   * Drops the hosts and racks of asks that were allocated in full. YARN keeps them, and an AM that
-   * asks under a pair of its own for each container and takes none back would meet the limit.
+   * Drops the hosts and racks of asks that were allocated in full. YARN keeps them. An AM that uses
+   * a new key for each container and takes no row back would reach the limit.
    */
   public void dropServed() {
     for (SchedulerRequestKey key : served) {
@@ -139,7 +143,7 @@ public final class AskRows {
     }
   }
 
-  /** The rows of one ask for hosts and racks, as the policy gets them. */
+  /** Returns the rows of one ask for hosts and racks, as the policy gets them. */
   static AskRecord.Rows hostsAndRacks(Map<String, ResourceRequest> rows) {
     AskRecord.Rows places = new AskRecord.Rows();
     for (ResourceRequest row : rows.values()) {

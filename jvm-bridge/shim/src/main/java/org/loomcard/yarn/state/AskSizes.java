@@ -6,15 +6,15 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * The different sizes of what is asked for, bounded. What is no longer asked for stays until the
- * bound is met; only then all asks are looked at again.
+ * The different container sizes that are asked for; their number is limited. A size that is no
+ * longer asked for stays until the limit is reached. Only then are all asks looked at again.
  */
 final class AskSizes {
   private final Set<LongBuffer> seen = new HashSet<>();
   private final Recount recount = new Recount();
 
   /**
-   * Takes these sizes; false, with nothing taken, when there would be more than {@code most}.
+   * Takes these sizes. Returns false, and takes none, when there would be more than {@code most}.
    *
    * @param present gives the sizes that are asked for now
    */

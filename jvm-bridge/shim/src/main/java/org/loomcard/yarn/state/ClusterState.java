@@ -25,16 +25,16 @@ import org.loomcard.yarn.wire.PendingEvents;
 import org.loomcard.yarn.wire.Records;
 
 /**
- * Everything the policy knows of, by the number it is known under, and the pending events of what
- * changed. Numbers are never used twice.
+ * Everything that the policy knows, by the numbers that the policy uses, and the pending events of
+ * what changed. Numbers are never used twice.
  *
  * <p>A container is reported as completed when its room on the node is free again, not when YARN
- * stops counting it: YARN frees the room of a killed container only when the node reports its end,
- * and a policy that knew it before would be refused NODE_FULL until then. An application is
+ * stops counting it. YARN frees the room of a killed container only when the node reports its end;
+ * a policy that knew the end earlier would be refused with NODE_FULL until then. An application is
  * reported as removed after its last container.
  *
  * <p>The caller of a method that changes something holds the scheduler's lock, for reading or for
- * writing; each thing is changed by one thread at a time, by YARN's own order of events.
+ * writing. Each thing is changed by one thread at a time, in YARN's own order of events.
  */
 public final class ClusterState extends ContainerTable {
   private final AtomicInteger lastNode = new AtomicInteger();
@@ -46,7 +46,7 @@ public final class ClusterState extends ContainerTable {
   private final Map<ApplicationId,
       LoomcardApplication> applicationsById = new ConcurrentHashMap<>();
   private final Map<Integer, LoomcardAttempt> attempts = new ConcurrentHashMap<>();
-  /** By name; of those with a live attempt. */
+  /** By name; only users with a live attempt. */
   private final Map<String, UserAsks> users = new ConcurrentHashMap<>();
   private final FreeCapacity<LoomcardNode> free = new FreeCapacity<>();
   private final Reservations reservations = new Reservations(this);
@@ -61,7 +61,7 @@ public final class ClusterState extends ContainerTable {
 
   // Nodes.
 
-  /** A node registered. */
+  /** Adds a node that registered. */
   public LoomcardNode addNode(RMNode rmNode, boolean usePortForName) {
     LoomcardNode node = new LoomcardNode(lastNode.incrementAndGet(), this, rmNode, usePortForName);
     node.setShared(sharedLabels.lends(node.getPartition()));
@@ -74,7 +74,7 @@ public final class ClusterState extends ContainerTable {
     return node;
   }
 
-  /** The record of a node, as it is now. */
+  /** Returns the record of a node in its present state. */
   static PendingEvents.Event added(long at, LoomcardNode node, long[] capacity) {
     String label = node.getPartition();
     boolean shared = node.isShared();
@@ -82,7 +82,7 @@ public final class ClusterState extends ContainerTable {
         node.getRackName(), capacity, label, node.getNodeName(), shared);
   }
 
-  /** A node is gone; what is left on it has ended with it. */
+  /** Removes a node; what is left on it has ended with it. */
   public void removeNode(LoomcardNode node, String reason) {
     for (RMContainer container : node.getCopiedListOfRunningContainers()) {
       ContainerEntry entry = container(container.getContainerId());
@@ -98,14 +98,14 @@ public final class ClusterState extends ContainerTable {
     events.add(out -> out.nodeRemoved(at, node.number(), reason));
   }
 
-  /** A node has another capacity. */
+  /** Notes that a node has another capacity. */
   public void nodeResized(LoomcardNode node) {
     long at = events.now();
     long[] capacity = Amounts.of(node.getTotalResource());
     events.add(out -> out.nodeResized(at, node.number(), capacity));
   }
 
-  /** A node gets other labels; returns whether it came to another partition by that. */
+  /** Gives a node other labels; returns whether that moved it to another partition. */
   public boolean relabelNode(LoomcardNode node, Set<String> labels) {
     String before = node.getPartition();
     boolean lent = node.isShared();
@@ -129,8 +129,8 @@ public final class ClusterState extends ContainerTable {
   }
 
   /**
-   * Whose use a container counts to, whether the policy knows it or it is the second one by which
-   * YARN changes another; null for an opportunistic one.
+   * Returns the attempt to which the use of a container counts; null for an opportunistic one. The
+   * policy may know the container, or it may be the second one by which YARN changes another.
    */
   private LoomcardAttempt attemptOf(RMContainer container) {
     ContainerEntry entry = container(container.getContainerId());
@@ -140,12 +140,12 @@ public final class ClusterState extends ContainerTable {
     return application == null ? null : application.attempt();
   }
 
-  /** Room on the node was taken or given back. */
+  /** Notes that room on the node was taken or given back. */
   void roomChanged(LoomcardNode node) {
     free.changed(node);
   }
 
-  /** A heartbeat, for policies that need each. */
+  /** Notes a heartbeat, for policies that need each one. */
   public void heartbeat(LoomcardNode node) {
     long at = events.now();
     events.add(out -> out.nodeHeartbeat(at, node.number()));
@@ -154,7 +154,7 @@ public final class ClusterState extends ContainerTable {
   // Applications and attempts.
 
   /**
-   * An application was accepted.
+   * Adds an application that was accepted.
    *
    * @param submittedMs on the engine's clock
    */
@@ -170,7 +170,7 @@ public final class ClusterState extends ContainerTable {
     return application;
   }
 
-  /** An application moved, or has another priority. */
+  /** Notes that an application moved, or has another priority. */
   public void changeApplication(LoomcardApplication application, LoomcardQueue queue,
       int priority) {
     if (queue != application.queue()) {
@@ -183,7 +183,7 @@ public final class ClusterState extends ContainerTable {
         application.priority()));
   }
 
-  /** YARN is done with an application. */
+  /** Notes that YARN has finished an application. */
   public void finishApplication(LoomcardApplication application, String state) {
     applicationsById.remove(application.id());
     application.charges().close();
@@ -211,7 +211,7 @@ public final class ClusterState extends ContainerTable {
     }
   }
 
-  /** An application got a new attempt. */
+  /** Adds a new attempt of an application. */
   public LoomcardAttempt addAttempt(LoomcardApplication application, ApplicationAttemptId id,
       RMContext context) {
     UserAsks user = users.computeIfAbsent(application.user(), name -> new UserAsks());
@@ -230,7 +230,7 @@ public final class ClusterState extends ContainerTable {
         attempt.getApplicationAttemptId().getAttemptId(), attempt.getUnmanagedAM());
   }
 
-  /** An attempt that ended before this cluster state began, or whose containers go on. */
+  /** Writes an attempt that ended before this cluster state began, or whose containers continue. */
   static void writePastAttempt(BatchWriter out, long at, LoomcardApplication application,
       int ordinal) {
     int number = application.attemptNumber(ordinal);
@@ -238,7 +238,7 @@ public final class ClusterState extends ContainerTable {
     out.attemptRemoved(at, number, "");
   }
 
-  /** The AM called for the first time. */
+  /** Notes the first call of the AM. */
   public void attemptCalled(LoomcardAttempt attempt) {
     if (attempt.register()) {
       long at = events.now();
@@ -246,7 +246,7 @@ public final class ClusterState extends ContainerTable {
     }
   }
 
-  /** An attempt ended; its containers may go on. */
+  /** Ends an attempt; its containers may continue. */
   public void finishAttempt(LoomcardAttempt attempt, String state) {
     if (attempts.remove(attempt.number()) != null) {
       asks.ended(attempt);
@@ -281,7 +281,7 @@ public final class ClusterState extends ContainerTable {
     return nodes.values();
   }
 
-  /** In order of arrival; some may have ended and wait for their last container. */
+  /** In order of arrival; some may have ended and wait for the end of their last container. */
   public Collection<LoomcardApplication> applications() {
     return applications.values();
   }
@@ -298,41 +298,43 @@ public final class ClusterState extends ContainerTable {
     return nodes.get(number);
   }
 
-  /** The live node of that id, or null. */
+  /** Returns the live node of that id, or null. */
   public LoomcardNode node(NodeId id) {
     return nodesById.get(id);
   }
 
-  /** The live attempt of that number, or null. */
+  /** Returns the live attempt of that number, or null. */
   public LoomcardAttempt attempt(int number) {
     return attempts.get(number);
   }
 
-  /** Whether this number was ever given to a node. */
+  /** Returns whether this number was ever given to a node. */
   public boolean wasNode(int number) {
     return number > 0 && number <= lastNode.get();
   }
 
-  /** Whether this number was ever given to an attempt. */
+  /** Returns whether this number was ever given to an attempt. */
   public boolean wasAttempt(int number) {
     return number > 0 && number <= lastAttempt.get();
   }
 
-  /** Whether any ask may be outstanding; read without a lock, for the pace of rounds. */
+  /**
+   * Returns whether any ask may be outstanding; reads it without a lock, for the pace of rounds.
+   */
   public boolean hasDemand() {
     return asks.hasDemand();
   }
 
   // Batches; the caller holds the scheduler's write lock.
 
-  /** Takes the pending events and the counts that hold after them. */
+  /** Writes and removes the pending events, and the counts that are valid after them. */
   public void writePendingEvents(Records out) {
     events.moveTo(out);
     writeCheck(out);
     reservations.writeTo(out);
   }
 
-  /** Takes everything there is, and forgets the pending events, which is part of it. */
+  /** Writes the whole state, and forgets the pending events: the state contains them. */
   public void writeSnapshot(Records out) {
     events.clear();
     free.snapshot(SnapshotWriter.write(this, out), this::isLive);
@@ -343,7 +345,7 @@ public final class ClusterState extends ContainerTable {
 
   private void writeCheck(Records out) {
     if (asks.write(out)) {
-      events.changed(); // the rest wants another round
+      events.changed(); // the rest needs another round
     }
     int nodeCount = nodes.size();
     int applicationCount = applications.size();

@@ -21,7 +21,7 @@ public final class ContainerEntry {
   /** On the engine's clock. */
   private final long allocatedMs;
   private final RunTimes times = new RunTimes();
-  /** What the node counts for it, with changes of its size that its AM has not fetched. */
+  /** The size that the node counts for it, with changes of size that its AM has not fetched. */
   private long[] size;
   private Long preemptingSince;
   private String endKind;
@@ -39,7 +39,7 @@ public final class ContainerEntry {
     this.size = Amounts.of(container.getContainer().getResource());
   }
 
-  /** The attempt that it was allocated to, as YARN counts them. */
+  /** The number, as YARN counts, of the attempt that it was allocated to. */
   int ordinal() {
     return container.getContainerId().getApplicationAttemptId().getAttemptId();
   }
@@ -54,12 +54,14 @@ public final class ContainerEntry {
     return times;
   }
 
-  /** What the node counts for it. */
+  /** The size that the node counts for it. */
   synchronized long[] size() {
     return size;
   }
 
-  /** It takes {@code more} room, or gives it back where that is negative; returns its new size. */
+  /**
+   * Adds {@code more} to its size, or takes room away when that is negative; returns the new size.
+   */
   synchronized long[] grow(long[] more) {
     long[] next = size.clone();
     Amounts.add(next, more);
@@ -67,7 +69,7 @@ public final class ContainerEntry {
     return next;
   }
 
-  /** Its preemption is announced to its AM; the first time counts. */
+  /** Notes that its preemption is announced to its AM; only the first time counts. */
   public synchronized void announcePreemption(long nowMs) {
     if (preemptingSince == null) {
       preemptingSince = nowMs;
@@ -86,12 +88,12 @@ public final class ContainerEntry {
     return isAm;
   }
 
-  /** Whether YARN has ended it; only its room on the node is not free yet. */
+  /** Whether YARN has ended it, while its room on the node is not free yet. */
   public synchronized boolean isEnding() {
     return endKind != null;
   }
 
-  /** The first end counts. */
+  /** Notes its end; only the first end counts. */
   synchronized void end(String kind, int status) {
     if (endKind == null) {
       endKind = kind;
@@ -111,7 +113,7 @@ public final class ContainerEntry {
     return container.getState() == RMContainerState.RUNNING;
   }
 
-  /** As a record. */
+  /** Returns it as a record. */
   ContainerRecord text() {
     Container allocated = container.getContainer();
     ContainerId id = container.getContainerId();

@@ -18,7 +18,7 @@ import org.loomcard.yarn.wire.ContainerRecord;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.PendingEvents;
 
-/** the cluster state's containers. */
+/** The containers of the cluster state. */
 public abstract class ContainerTable {
   final PendingEvents events;
   final AskReports asks = new AskReports();
@@ -31,25 +31,25 @@ public abstract class ContainerTable {
     this.events = new PendingEvents(clock);
   }
 
-  /** Whether this node is one of the cluster's. */
+  /** Returns whether this node is in the cluster. */
   abstract boolean isLive(LoomcardNode node);
 
-  /** A number that no other attempt has. */
+  /** Returns a number that no other attempt has. */
   abstract int newAttemptNumber();
 
-  /** An application has ended, and its last container is gone. */
+  /** Forgets an application that has ended, and whose last container is gone. */
   abstract void forget(LoomcardApplication application);
 
   public PendingEvents events() {
     return events;
   }
 
-  /** The first of {@code count} numbers that nothing else will get. */
+  /** Returns the first of {@code count} numbers that nothing else will get. */
   public long reserveContainerNumbers(long count) {
     return lastContainer.getAndAdd(count) + 1;
   }
 
-  /** A container that a plan placed: its outcome reports it. */
+  /** Adds a container that a plan placed: its outcome reports it. */
   public ContainerEntry containerAllocated(long number, LoomcardAttempt attempt, LoomcardNode node,
       RMContainer container, boolean isAm) {
     asks.allocated(attempt, container.getAllocatedSchedulerKey());
@@ -57,7 +57,7 @@ public abstract class ContainerTable {
         events.now()));
   }
 
-  /** A container that the fallback placed. */
+  /** Adds a container that the fallback placed. */
   public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node,
       RMContainer container,
       boolean isAm) {
@@ -65,14 +65,14 @@ public abstract class ContainerTable {
         "fallback", events.now()));
   }
 
-  /** A container that a node reported after a restart of the ResourceManager. */
+  /** Adds a container that a node reported after a restart of the ResourceManager. */
   void containerRecovered(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
     RMAppAttempt appAttempt = attempt.appAttempt();
     boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
         && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
     attempt.application().charges().add(container.getContainerId(),
         Amounts.of(container.getContainer().getResource()), isAm,
-        new LabelUse(node.getPartition(), node.getPartition())); // what it asked for is forgotten
+        new LabelUse(node.getPartition(), node.getPartition())); // the ask's label is forgotten
     ContainerEntry entry = new ContainerEntry(reserveContainerNumbers(1), attempt, node, container,
         isAm, "recovered", created(container));
     entry.times().recovered(created(container));
@@ -80,12 +80,14 @@ public abstract class ContainerTable {
     report(entry);
   }
 
-  /** By another clock, which may be ahead of the engine's. */
+  /** Reads the time of its creation, by another clock, which may be ahead of the engine's. */
   private long created(RMContainer container) {
     return Math.min(events.now(), events.clock().fromWallMs(container.getCreationTime()));
   }
 
-  /** The attempt of a recovered container may have ended before the ResourceManager restarted. */
+  /**
+   * Reports the attempt of a recovered container if it ended before the ResourceManager restarted.
+   */
   private void reportPastAttempt(ContainerEntry entry) {
     LoomcardApplication application = entry.application;
     int ordinal = entry.ordinal();
@@ -96,7 +98,7 @@ public abstract class ContainerTable {
     }
   }
 
-  /** An opportunistic container, of which the policy knows nothing, becomes one like any other. */
+  /** Adds an opportunistic container, unknown to the policy, that becomes an ordinary one. */
   public void containerPromoted(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
     report(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, false,
         "policy", created(container)));
@@ -116,7 +118,7 @@ public abstract class ContainerTable {
     return entry;
   }
 
-  /** The AM has been given a container. */
+  /** Notes that the AM has received a container. */
   public void containerFetched(ContainerId id, long nowMs) {
     ContainerEntry entry = containers.get(id);
     if (entry != null) {
@@ -124,7 +126,7 @@ public abstract class ContainerTable {
     }
   }
 
-  /** The container runs on its node. */
+  /** Notes that the container runs on its node. */
   public void containerStarted(ContainerId id) {
     ContainerEntry entry = containers.get(id);
     if (entry != null && entry.isRunning()) {
@@ -134,7 +136,9 @@ public abstract class ContainerTable {
     }
   }
 
-  /** A container takes {@code more} room on its node, whether its AM has fetched that or not. */
+  /**
+   * Adds {@code more} to the container's room on its node, even if its AM has not fetched that yet.
+   */
   public void containerGrew(ContainerId id, long[] more) {
     ContainerEntry entry = containers.get(id);
     if (entry != null) {
@@ -144,19 +148,19 @@ public abstract class ContainerTable {
     }
   }
 
-  /** {@code second} is there to change the container {@code id}; its room is that container's. */
+  /** Notes that {@code second} exists to change the container {@code id}, which gets its room. */
   public void updateBegun(ContainerId id, RMContainer second) {
     updates.add(id, second);
   }
 
-  /** The second containers by which YARN is changing this one. */
+  /** Returns the second containers by which YARN is changing this one. */
   public List<RMContainer> updatesOf(ContainerId id) {
     return updates.of(id);
   }
 
   /**
-   * YARN ended a container; the policy learns it when its room is free. The first end of a
-   * container counts.
+   * Notes that YARN ended a container; the policy is informed when its room is free. Only the first
+   * end of a container counts.
    */
   public void containerEnded(ContainerId id, String kind, int exitStatus) {
     ContainerEntry entry = containers.get(id);
@@ -173,7 +177,7 @@ public abstract class ContainerTable {
     }
   }
 
-  /** A node has the room of this container free again. */
+  /** Handles the room of this container, which is free again on its node. */
   void roomFreed(Container freed) {
     ContainerId changed = updates.remove(freed.getId());
     ContainerEntry entry = containers.get(changed == null ? freed.getId() : changed);
@@ -187,7 +191,7 @@ public abstract class ContainerTable {
     }
   }
 
-  /** A container shrank; one that has no room any more became opportunistic, or was never more. */
+  /** Shrinks a container. One that has no room any more became opportunistic, or always was. */
   private void giveBack(ContainerEntry entry, long[] less) {
     if (Amounts.isZero(less)) {
       return;
@@ -221,7 +225,7 @@ public abstract class ContainerTable {
     return containersByNumber.get(number);
   }
 
-  /** Whether this number was ever given to a container. */
+  /** Returns whether this number was ever given to a container. */
   public boolean wasContainer(long number) {
     return number > 0 && number <= lastContainer.get();
   }
@@ -230,7 +234,7 @@ public abstract class ContainerTable {
     return containers.size();
   }
 
-  /** All containers, in no order. */
+  /** All containers, in no particular order. */
   Collection<ContainerEntry> containers() {
     return containersByNumber.values();
   }

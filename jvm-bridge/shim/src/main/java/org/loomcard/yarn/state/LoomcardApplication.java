@@ -18,13 +18,13 @@ import org.loomcard.yarn.wire.ApplicationRecord;
 import org.loomcard.yarn.wire.PendingEvents;
 
 /**
- * One application as the policy knows it. It stays known until its last container's room is free
- * again, which may be a heartbeat after YARN has forgotten it.
+ * One application as the policy knows it. It stays known until the room of its last container is
+ * free again. That may be a heartbeat after YARN has forgotten it.
  */
 public final class LoomcardApplication {
-  /** Characters of a name that the policy, journals and pages get. */
+  /** How many characters of its name the policy, journals and pages get. */
   static final int LONGEST_NAME = 1000;
-  /** Characters of a type, and of each tag; YARN's own clients allow no more. */
+  /** How many characters of a type, and of each tag, they get; YARN's own clients allow no more. */
   static final int LONGEST_TAG = 100;
   static final int MOST_TAGS = 10;
   private final int number;
@@ -36,7 +36,7 @@ public final class LoomcardApplication {
   private final long submittedMs;
   private final Charges charges;
   private final Map<String, String> hints;
-  /** What the wire calls its attempts, by their own numbers. */
+  /** The numbers on the wire of its attempts, by the attempts' own numbers. */
   private final Map<Integer, Integer> attemptNumbers = new ConcurrentHashMap<>();
   private volatile LoomcardQueue queue;
   private volatile int priority;
@@ -46,7 +46,9 @@ public final class LoomcardApplication {
   private String finalState;
 
   /**
-   * @param app null where the ResourceManager has forgotten it already: then of no name
+   * Creates an application.
+   *
+   * @param app null when the ResourceManager has forgotten it already: then it has no name
    * @param submittedMs on the engine's clock
    */
   LoomcardApplication(int number, ApplicationId id, String user, RMApp app, LoomcardQueue queue,
@@ -84,12 +86,12 @@ public final class LoomcardApplication {
     return priority;
   }
 
-  /** The attempt added last, ended or not; null before the first. */
+  /** The latest attempt, ended or not; null before the first. */
   public LoomcardAttempt attempt() {
     return attempt;
   }
 
-  /** What its queue is charged for its containers. */
+  /** The amounts that its queue is charged for its containers. */
   public Charges charges() {
     return charges;
   }
@@ -121,7 +123,7 @@ public final class LoomcardApplication {
     attemptNumbers.put(ordinal, attemptNumber);
   }
 
-  /** What the wire calls an attempt; null when it was never introduced. */
+  /** Returns the number of an attempt on the wire; null when it was never introduced. */
   Integer attemptNumber(int ordinal) {
     return attemptNumbers.get(ordinal);
   }
@@ -130,13 +132,13 @@ public final class LoomcardApplication {
     containers++;
   }
 
-  /** Returns whether the application can now be forgotten. */
+  /** Counts a container that is gone; returns whether the application can now be forgotten. */
   synchronized boolean containerGone() {
     containers--;
     return containers == 0 && finalState != null;
   }
 
-  /** Returns whether the application can be forgotten at once. */
+  /** Ends the application; returns whether it can be forgotten at once. */
   synchronized boolean finish(String state) {
     finalState = state;
     return containers == 0;
@@ -153,7 +155,7 @@ public final class LoomcardApplication {
     return text.substring(0, Character.isHighSurrogate(text.charAt(most - 1)) ? most - 1 : most);
   }
 
-  /** The first by their names: those of a hostile client may be without number. */
+  /** Returns the first ones by name: a hostile client may state any number of them. */
   private static Set<String> cut(Set<String> stated) {
     if (stated == null || stated.isEmpty()) {
       return Collections.emptySet();
@@ -163,7 +165,7 @@ public final class LoomcardApplication {
     return kept;
   }
 
-  /** Its record, as it is now. */
+  /** Returns its record in its present state. */
   PendingEvents.Event added(long at) {
     int queueNumber = queue.number();
     int rank = priority;
@@ -171,7 +173,7 @@ public final class LoomcardApplication {
         queueNumber, user, name, type, tags, rank, submittedMs, hints));
   }
 
-  /** It is forgotten, and its hints with it. */
+  /** Gives back the budget of its hints, as it is forgotten. */
   void giveBackHints(HintBudget budget) {
     budget.giveBack(user, hints);
   }

@@ -42,14 +42,15 @@ public final class LoomcardAttempt extends Reservation.Reserver {
   private final AskRows askRows = new AskRows(this);
   private final ReportedAsks reportedAsks;
   /**
-   * Nodes where AMs failed; YARN keeps them apart from the AM's own blacklist, without a getter.
+   * Nodes where AMs failed. YARN keeps them apart from the AM's own blacklist, and has no getter
+   * for them.
    */
   private final Set<String> systemBlacklist = new TreeSet<>();
   private final UserAsks userAsks;
   private volatile int blacklisted;
   private final Set<String> labels = ConcurrentHashMap.newKeySet();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
-  /** Asks that want nothing more, of which it is known when they were served. */
+  /** For how many asks that want nothing more the time of their last container is kept. */
   private static final int SERVED_KEPT = 64;
   /** When a container of an ask was allocated last. */
   private final Map<SchedulerRequestKey, Long> served = new ConcurrentHashMap<>();
@@ -76,12 +77,12 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     return askRows;
   }
 
-  /** What all live attempts of its user ask for. */
+  /** What all live attempts of its user ask for together. */
   public UserAsks userAsks() {
     return userAsks;
   }
 
-  /** As how many rows the names count that its AM has put on its blacklist. */
+  /** Returns as how many rows the names on its AM's blacklist count. */
   int blacklisted() {
     return blacklisted;
   }
@@ -117,7 +118,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     return registered;
   }
 
-  /** The AM's first own call; returns whether it is the first. */
+  /** Notes the AM's first own call; returns whether this is the first. */
   boolean register() {
     boolean first = !registered;
     registered = true;
@@ -143,7 +144,9 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     return updated;
   }
 
-  /** What the AM is handed; the first of it ends the delay that its queue's metrics show. */
+  /**
+   * Returns the AM's new containers. The first one ends the delay that its queue's metrics show.
+   */
   @Override
   public List<Container> pullNewlyAllocatedContainers() {
     List<Container> pulled = super.pullNewlyAllocatedContainers();
@@ -185,14 +188,14 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     return names == null || names.isEmpty();
   }
 
-  /** The labels of nodes that it has asked for; its queue's default before it has. */
+  /** The labels of nodes that it has asked for; its queue's default before its first ask. */
   public Set<String> labels() {
     return labels.isEmpty() ? Collections.singleton(loomcardQueue().spec().defaultLabel) : labels;
   }
 
   /**
-   * Drops the hosts and racks of an ask of which nothing is outstanding. Under the attempt's lock,
-   * as YARN's own changes are: the rows of a lost container may come back at any time.
+   * Drops the hosts and racks of an ask of which nothing is outstanding. Like YARN's own changes it
+   * takes the attempt's lock: the rows of a lost container may come back at any time.
    */
   void dropServed(SchedulerRequestKey key) {
     writeLock.lock();
@@ -206,8 +209,8 @@ public final class LoomcardAttempt extends Reservation.Reserver {
   }
 
   /**
-   * Records a new container of one ask. The caller holds the scheduler's write lock and has checked
-   * that the ask is outstanding and may be served so.
+   * Records a new container of one ask. The caller holds the scheduler's write lock. It has checked
+   * that the ask is outstanding and may be served in this way.
    */
   public RMContainer allocate(NodeType type, LoomcardNode node, SchedulerRequestKey key,
       Container container) {
@@ -235,8 +238,9 @@ public final class LoomcardAttempt extends Reservation.Reserver {
   }
 
   /**
-   * Remembered of what is allocated in full, too: an AM that asks for one container at a time is
-   * served each time. What ended long ago is dropped when there is too much of it.
+   * Notes when an ask was served, also one that is allocated in full: an AM that asks for one
+   * container at a time is served each time. When there are too many entries, those of asks that
+   * ended long ago are dropped.
    */
   private void noteServed(SchedulerRequestKey key) {
     served.put(key, cluster.events().now());
@@ -245,15 +249,17 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     }
   }
 
-  /** When a container of this ask was allocated last, on the engine's clock; below 0: not yet. */
+  /**
+   * Returns when a container of this ask was allocated last, on the engine's clock; below 0: never.
+   */
   public long servedMs(SchedulerRequestKey key) {
     return served.getOrDefault(key, -1L);
   }
 
   /**
-   * Records the end of a container; false when it had ended before. The list of containers that the
-   * AM has not fetched is searched only for one that it cannot have fetched: a search at every end
-   * is what makes the stock schedulers' bookkeeping expensive.
+   * Records the end of a container; returns false when it had ended before. The list of containers
+   * that the AM has not fetched is searched only for one that the AM cannot have fetched. A search
+   * at every end is what makes the stock schedulers' bookkeeping expensive.
    */
   public boolean containerCompleted(RMContainer container, ContainerStatus status,
       RMContainerEventType event, String partition) {
@@ -278,7 +284,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     }
   }
 
-  /** The node of a live container came to another partition. */
+  /** Moves a live container's use to another partition, as its node moved there. */
   void movePartition(RMContainer container, String from, String to) {
     if (liveContainers.containsKey(container.getContainerId())) {
       attemptResourceUsage.decUsed(from, container.getContainer().getResource());
@@ -301,14 +307,14 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     }
   }
 
-  /** The preemption of this container is announced to the AM at its next heartbeat. */
+  /** Notes that the preemption of this container is announced to the AM at its next heartbeat. */
   public void announcePreemption(ContainerId container) {
     toBePreempted.add(container);
   }
 
   /**
-   * The containers whose preemption is yet to be announced, and that still live; null when there
-   * are none.
+   * Returns the live containers whose preemption has not been announced yet; null if there are
+   * none.
    */
   public Set<ContainerId> pullPreemptions() {
     if (toBePreempted.isEmpty()) {
@@ -319,12 +325,15 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     return pulled;
   }
 
-  /** Whether the containers of this ask are the AM's. */
+  /** Whether the container of this ask is the AM's own. */
   public boolean isAmAsk() {
     return isWaitingForAMContainer();
   }
 
-  /** The names that the policy must avoid: of AMs' failures until the AM runs, then its own. */
+  /**
+   * The names that the policy must avoid: nodes where AMs failed until the AM runs, then its own
+   * blacklist.
+   */
   Collection<String> blacklist() {
     if (!isWaitingForAMContainer()) {
       return getBlacklistedNodes();

@@ -15,7 +15,7 @@ import org.loomcard.yarn.amounts.Amounts;
 
 /**
  * One node. It informs the cluster state when the room of a container is free again, and remembers
- * whom to kill when.
+ * which containers to kill, and when.
  */
 public final class LoomcardNode extends SchedulerNode {
   private static final String NO_RESERVATION =
@@ -26,7 +26,7 @@ public final class LoomcardNode extends SchedulerNode {
   private volatile long lastHeartbeatMs;
   private volatile boolean shared;
   private volatile Reservation reservation;
-  /** The least that was free since it was last taken; null: all that is free now. */
+  /** The least that was free since it was last taken; null: the same as is free now. */
   private long[] leastFree;
 
   LoomcardNode(int number, ClusterState cluster, RMNode node, boolean usePortForName) {
@@ -49,12 +49,12 @@ public final class LoomcardNode extends SchedulerNode {
     shared = isShared;
   }
 
-  /** When its last heartbeat but the present one came, in ms since the engine's zero. */
+  /** When the heartbeat before the present one came, in ms since the engine's zero. */
   long lastHeartbeatMs() {
     return lastHeartbeatMs;
   }
 
-  /** All that a heartbeat reported has been seen to. */
+  /** Notes that everything in a heartbeat has been handled. */
   public void heartbeatDone(long nowMs) {
     lastHeartbeatMs = nowMs;
   }
@@ -84,7 +84,7 @@ public final class LoomcardNode extends SchedulerNode {
     }
   }
 
-  /** The least that was free at any time since the last call. */
+  /** Returns the least that was free at any time since the last call. */
   public synchronized long[] takeLeastFree() {
     noteFree();
     long[] least = leastFree;
@@ -99,7 +99,7 @@ public final class LoomcardNode extends SchedulerNode {
     cluster.roomFreed(container);
   }
 
-  /** What room is kept for here; null for nothing. */
+  /** The reservation on this node; null for none. */
   public Reservation reservation() {
     return reservation;
   }
@@ -108,7 +108,7 @@ public final class LoomcardNode extends SchedulerNode {
     reservation = newReservation;
   }
 
-  /** Whether {@code more} of this ask would take room that is kept for another. */
+  /** Returns whether {@code more} for this ask would take room that is reserved for another ask. */
   public boolean isReservedForOther(LoomcardAttempt attempt, SchedulerRequestKey key, long[] more) {
     Reservation kept = reservation;
     return kept != null && !kept.isFor(attempt, key)
@@ -116,7 +116,7 @@ public final class LoomcardNode extends SchedulerNode {
         && !kept.isOver(cluster.events().now());
   }
 
-  /** A container of this ask was placed here. */
+  /** Notes that a container of this ask was placed here. */
   public void allocated(LoomcardAttempt attempt, SchedulerRequestKey key) {
     if (reservation != null) {
       cluster.reservations().allocated(attempt, key, this);
@@ -124,14 +124,14 @@ public final class LoomcardNode extends SchedulerNode {
   }
 
   /**
-   * The container is to be killed by the first heartbeat at or after {@code atMs}, unless it ended
-   * before. The earliest such time counts.
+   * Makes the first heartbeat at or after {@code atMs} kill the container, unless it ended before.
+   * The earliest such time counts.
    */
   public synchronized void preempt(RMContainer container, long atMs) {
     killAt.merge(container, atMs, Math::min);
   }
 
-  /** The containers whose grace is over; each is returned once. */
+  /** Returns the containers whose grace has ended; each is returned once. */
   public synchronized List<RMContainer> takeOverdue(long nowMs) {
     List<RMContainer> overdue = new ArrayList<>();
     if (!killAt.isEmpty()) {

@@ -3,9 +3,9 @@ package org.loomcard.yarn.state;
 import java.util.concurrent.TimeUnit;
 
 /**
- * When something that is bounded, and is only known to be no more than a figure, is worth counting
- * anew: after a second, or a tenth of the bound that came since. Else each request of one who is at
- * the bound would cost a count.
+ * Decides when to recount something that is limited. Of its number only an upper bound is known. A
+ * recount is due after a second, or when a tenth of the limit was added. Otherwise each request of
+ * a user at the limit would cost a count.
  */
 final class Recount {
   private static final int PART = 10;
@@ -13,12 +13,12 @@ final class Recount {
   private long came;
   private long lastNanos = System.nanoTime() - PAUSE_NANOS;
 
-  /** So much was added to the figure. */
+  /** Notes that this many were added to the number. */
   void came(long more) {
     came += more;
   }
 
-  /** Whether to count now; the caller does so then. */
+  /** Returns whether to count now; if so, the caller must count. */
   boolean isDue(long most) {
     boolean due = came * PART >= most || System.nanoTime() - lastNanos >= PAUSE_NANOS;
     if (due) {

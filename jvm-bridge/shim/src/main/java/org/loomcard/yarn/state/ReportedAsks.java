@@ -14,14 +14,14 @@ import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.wire.AskRecord;
 import org.loomcard.yarn.wire.Records;
 
-/** What the policy knows of one attempt's asks and blacklist, and what it must be sent again. */
+/** What the policy knows of one attempt's asks and blacklist, and what must be sent to it again. */
 public final class ReportedAsks {
   private final LoomcardAttempt attempt;
   private final ClusterState cluster;
   private final Set<SchedulerRequestKey> changed = ConcurrentHashMap.newKeySet();
   /** The outstanding asks that the policy knows; guarded by the scheduler's write lock. */
   private final Map<AskKey, Known> reported = new HashMap<>();
-  /** What it counts as outstanding of them; guarded likewise. */
+  /** How many containers of them it counts as outstanding; guarded likewise. */
   private long pending;
   private volatile boolean blacklistChanged;
 
@@ -30,24 +30,26 @@ public final class ReportedAsks {
     this.cluster = cluster;
   }
 
-  /** This ask is about to change; the caller says when it has. */
+  /** Notes that this ask is about to change; the caller says when it has changed. */
   void note(SchedulerRequestKey key) {
     changed.add(key);
   }
 
-  /** This ask has changed: the policy must be sent it, and a round is wanted. */
+  /** Notes that this ask has changed: it must be sent to the policy, and a round is wanted. */
   public void changed(SchedulerRequestKey key) {
     changed.add(key);
     cluster.changed(attempt);
   }
 
-  /** The next batch sends this ask again; that alone is no reason for a round. */
+  /** Makes the next batch send this ask again; that alone is no reason for a round. */
   public void sendAgain(SchedulerRequestKey key) {
     changed.add(key);
     cluster.touched(attempt);
   }
 
-  /** A container of this ask was allocated by a plan; returns by how many less are outstanding. */
+  /**
+   * Counts a container of this ask that a plan allocated; returns how many fewer are outstanding.
+   */
   int allocated(SchedulerRequestKey key) {
     Known known = reported.get(AskKey.of(key));
     if (known == null) {
@@ -58,7 +60,10 @@ public final class ReportedAsks {
     return 1;
   }
 
-  /** Nothing of this ask is outstanding; the policy knows it, or is about to be sent it. */
+  /**
+   * Forgets an ask of which nothing is outstanding; the policy knows that, or is about to be sent
+   * it.
+   */
   public void forget(SchedulerRequestKey key) {
     Known known = reported.get(AskKey.of(key));
     if (known != null && known.count == 0) {
@@ -66,7 +71,7 @@ public final class ReportedAsks {
     }
   }
 
-  /** Outstanding containers of all asks, as the policy counts them. */
+  /** Returns the outstanding containers of all asks, as the policy counts them. */
   long pending() {
     return pending;
   }
@@ -76,13 +81,13 @@ public final class ReportedAsks {
     cluster.changed(attempt);
   }
 
-  /** YARN's key of an ask that the policy knows, or null. Under the scheduler's write lock. */
+  /** Returns YARN's key of an ask that the policy knows, or null. Call it under the write lock. */
   public SchedulerRequestKey key(int priority, long allocationRequestId) {
     Known known = reported.get(new AskKey(priority, allocationRequestId));
     return known == null ? null : known.key;
   }
 
-  /** The policy has forgotten all of it: everything is to be sent. */
+  /** Marks everything to be sent: the policy has forgotten all of it. */
   void sendAll() {
     reported.clear();
     pending = 0;
@@ -96,15 +101,15 @@ public final class ReportedAsks {
     changed.clear();
   }
 
-  /** Whether the policy knows everything as it is. */
+  /** Returns whether the policy knows everything in its present state. */
   boolean isSent() {
     return changed.isEmpty() && !blacklistChanged;
   }
 
   /**
-   * Writes the blacklist if it changed, and of the asks that did as many as come to {@code most}
-   * rows, or one; returns the rows. A change of a running container is no ask: the policy does not
-   * decide it.
+   * Writes the blacklist if it changed, and those changed asks that fit into {@code most} rows, at
+   * least one; returns the rows. A change of a running container is not an ask for the policy: the
+   * policy does not decide it.
    */
   int write(Records out, int most) {
     int rows = 0;
@@ -144,7 +149,7 @@ public final class ReportedAsks {
         AskRows.hostsAndRacks(rows), any.getRelaxLocality(), label == null ? "" : label);
   }
 
-  /** An ask as the policy has it. */
+  /** An ask as the policy knows it. */
   private static final class Known {
     private final SchedulerRequestKey key;
     private int count;

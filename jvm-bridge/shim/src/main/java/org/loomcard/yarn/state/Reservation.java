@@ -18,21 +18,21 @@ import org.loomcard.yarn.hadoop.MovableAttempt;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
 /**
- * Room kept on a node for one container of an ask: what is free there, and what becomes free, no
- * other ask gets, up to the size of this one.
+ * Room reserved on a node for one container of an ask. No other ask gets what is free there or
+ * becomes free, up to the size of this container.
  */
 public final class Reservation {
   public final LoomcardAttempt attempt;
   public final LoomcardNode node;
-  /** When room was first kept for the ask; the reservation may have moved since. */
+  /** When room was first reserved for the ask; the reservation may have moved since. */
   public final long sinceMs;
   final SchedulerRequestKey key;
   final long placedMs;
-  /** Null: as long as the ask waits. */
+  /** Null: for as long as the ask waits. */
   final Long untilMs;
   private final long[] size;
   private final String label;
-  /** Whose metrics count it; null while none do. */
+  /** The queue whose metrics count it; null when no queue's metrics do. */
   private LoomcardQueue countedIn;
 
   Reservation(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
@@ -55,12 +55,15 @@ public final class Reservation {
     return key.getAllocationRequestId();
   }
 
-  /** The amounts kept. */
+  /** The amounts reserved. */
   public long[] size() {
     return size.clone();
   }
 
-  /** This queue's metrics count it from now on (null: no queue's), and the attempt's report too. */
+  /**
+   * Makes the metrics of this queue (null: of no queue) and the attempt's report count it from now
+   * on.
+   */
   void countIn(LoomcardQueue queue) {
     Resource amounts = Amounts.toResource(size);
     Reserver holder = attempt;
@@ -75,13 +78,15 @@ public final class Reservation {
     }
   }
 
-  /** Whether room is kept for this ask. A change of a container's size is no part of any ask. */
+  /**
+   * Whether room is reserved for this ask. A change of a container's size is not part of any ask.
+   */
   boolean isFor(LoomcardAttempt other, SchedulerRequestKey otherKey) {
     return other == attempt && otherKey.getContainerToUpdate() == null
         && AskKey.of(otherKey).equals(AskKey.of(key));
   }
 
-  /** Whether {@code more} fits into what of {@code free} is not reserved. */
+  /** Whether {@code more} fits into the part of {@code free} that is not reserved. */
   boolean leaves(long[] free, long[] more) {
     for (int i = 0; i < more.length; i++) {
       if (more[i] > Math.max(Math.min(free[i], 0), free[i] - size[i])) {
@@ -91,7 +96,7 @@ public final class Reservation {
     return true;
   }
 
-  /** Whether its time is over, its ask is gone or another, or the node could not run it. */
+  /** Whether its time has ended, its ask is gone or has changed, or the node could not run it. */
   boolean isOver(long nowMs) {
     if (untilMs != null && untilMs <= nowMs || attempt.isStopped()
         || !node.getPartition().equals(label)
@@ -108,7 +113,7 @@ public final class Reservation {
         || !label.equals(asked == null ? "" : asked);
   }
 
-  /** An attempt that room may be reserved for; YARN's reports call that reserved. */
+  /** An attempt for which room may be reserved; YARN's reports call that reserved. */
   abstract static class Reserver extends MovableAttempt {
     private final AtomicInteger reservations = new AtomicInteger();
 

@@ -14,23 +14,23 @@ import org.loomcard.yarn.wire.ReservationRecord;
 import org.loomcard.yarn.wire.Records;
 
 /**
- * All reservations: for one ask of an application, at most one a node, and of a queue no more than
- * its part. Changed under the scheduler's write lock; read by any thread.
+ * All reservations. For one ask of an application at a time, at most one per node, and for a queue
+ * no more than its limit. Changed under the scheduler's write lock; read by any thread.
  */
 public final class Reservations {
   private static final Comparator<Reservation> BY_ASK = Comparator
       .<Reservation>comparingInt(each -> each.attempt.number())
       .thenComparingInt(Reservation::priority)
       .thenComparingLong(Reservation::allocationRequestId);
-  /** The one that was placed first comes first. */
+  /** Orders the earliest placed first. */
   private static final Comparator<Reservation> BY_PLACING = Comparator
       .<Reservation>comparingLong(each -> each.placedMs)
       .thenComparingInt(each -> each.node.number());
   private final ClusterState cluster;
-  /** Each list is never changed, never empty, of one ask, and by placing. */
+  /** Each list is for one ask, by placing; it is never changed and never empty. */
   private final Map<LoomcardApplication, List<Reservation>> byApplication =
       new ConcurrentHashMap<>();
-  /** Whether the policy's mirror may have other reservations. */
+  /** Whether the policy's mirror may have different reservations. */
   private boolean unreported;
 
   Reservations(ClusterState cluster) {
@@ -55,8 +55,8 @@ public final class Reservations {
   }
 
   /**
-   * Null when room may be kept on the node for this ask, else the reason code; what concerns ask,
-   * node and queue limits alone has been checked.
+   * Returns null when room may be reserved on the node for this ask, otherwise the reason code. The
+   * caller has checked what depends on ask, node and queue limits alone.
    */
   public String refusal(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node,
       long[] size) {
@@ -80,7 +80,9 @@ public final class Reservations {
     return null;
   }
 
-  /** Which of an ask's reservations another one, on {@code node}, would replace; null for none. */
+  /**
+   * Returns the reservation of an ask that a new one on {@code node} would replace; null for none.
+   */
   private static Reservation inTheWay(List<Reservation> mine, LoomcardAttempt attempt,
       LoomcardNode node) {
     for (Reservation reservation : mine) {
@@ -92,7 +94,7 @@ public final class Reservations {
         ? mine.get(0) : null;
   }
 
-  /** Whether a queue may have another reservation; the first is always allowed. */
+  /** Returns whether a queue may have another reservation; the first is always allowed. */
   private boolean hasRoom(LoomcardQueue queue, long[] size, Reservation replaced, long now) {
     long[] limit = queue.reservationLimit();
     if (Amounts.isZero(limit)) {
@@ -111,8 +113,8 @@ public final class Reservations {
   }
 
   /**
-   * Keeps room on the node, after {@link #refusal} let it pass. Where the ask has as many
-   * reservations as it may have, the one that was placed first ends.
+   * Reserves room on the node, after {@link #refusal} returned null. If the ask has its maximum of
+   * reservations already, the one that was placed first ends.
    */
   public void put(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
       Long untilMs) {
@@ -142,7 +144,7 @@ public final class Reservations {
     unreported = true;
   }
 
-  /** Gives up the reservations of an ask; whether it had one. */
+  /** Removes the reservations of an ask; returns whether it had one. */
   public boolean unreserve(LoomcardAttempt attempt, SchedulerRequestKey key) {
     List<Reservation> mine = of(attempt.application());
     if (mine.isEmpty() || !mine.get(0).isFor(attempt, key)) {
@@ -167,7 +169,7 @@ public final class Reservations {
     unreported = true;
   }
 
-  /** A container of this ask was placed on the node: what was kept for it there is used. */
+  /** Ends the reservation that a container of this ask, placed on the node, has used. */
   public void allocated(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     Reservation reservation = node.reservation();
     if (reservation != null && reservation.isFor(attempt, key)) {
@@ -175,22 +177,25 @@ public final class Reservations {
     }
   }
 
-  /** Another configuration governs. */
+  /** Removes all: another configuration is in force. */
   public void clear() {
     inAnyOrder().forEach(this::end);
   }
 
-  /** Something of a plan was refused: the mirror may have other reservations, if there are any. */
+  /**
+   * Notes that part of a plan was refused: the mirror may have other reservations, if there are
+   * any.
+   */
   public void refused(boolean aReservation) {
     unreported |= aReservation || !byApplication.isEmpty();
   }
 
-  /** An application is in another queue: its reservations go with it. */
+  /** Moves an application's reservations to its new queue. */
   void moved(LoomcardApplication application) {
     of(application).forEach(reservation -> reservation.countIn(application.queue()));
   }
 
-  /** Ends those that are over. */
+  /** Removes the reservations that have ended. */
   public void sweep() {
     long now = cluster.events().now();
     for (Reservation reservation : inAnyOrder()) {
@@ -200,7 +205,7 @@ public final class Reservations {
     }
   }
 
-  /** Writes the whole list where the mirror may have another. */
+  /** Writes the whole list if the mirror may have a different one. */
   void writeTo(Records out) {
     sweep();
     if (unreported) {

@@ -11,12 +11,12 @@ import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.wire.ContainerRecord;
 import org.loomcard.yarn.wire.Records;
 
-/** What the cluster state holds but for asks, as the records that build it up from nothing. */
+/** Writes the cluster state, except asks, as the records that rebuild it from nothing. */
 final class SnapshotWriter {
   private SnapshotWriter() {
   }
 
-  /** Returns what the containers written leave free on the nodes written. */
+  /** Returns what the containers that were written leave free on the nodes that were written. */
   static long[] write(ClusterState cluster, Records out) {
     long at = out.nowMs();
     long[] free = new long[Amounts.names().length];
@@ -51,7 +51,7 @@ final class SnapshotWriter {
     return free;
   }
 
-  /** An ended attempt is introduced too: containers may go on in its name. */
+  /** Writes an attempt, also one that ended: its containers may continue. */
   private static void writeAttempt(Records out, long at, LoomcardAttempt attempt) {
     boolean registered = attempt.isRegistered();
     boolean stopped = attempt.isStopped();

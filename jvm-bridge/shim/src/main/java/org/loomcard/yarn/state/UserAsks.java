@@ -5,13 +5,13 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What the live attempts of one user ask for together: each of them may be within its bounds while
- * all of them make every round slow. Forgotten with the last of these attempts.
+ * What the live attempts of one user ask for together: each of them may be within its limits while
+ * all of them together make every round slow. It is forgotten with the last of these attempts.
  */
 public final class UserAsks {
   private final Set<LoomcardAttempt> attempts = ConcurrentHashMap.newKeySet();
   private final AskSizes sizes = new AskSizes();
-  /** Of all attempts, when they were counted last, and what came since: never too few. */
+  /** The rows of all attempts at the last count, and those added since: never too few. */
   private long rows;
   private final Recount recount = new Recount();
 
@@ -19,13 +19,13 @@ public final class UserAsks {
     attempts.add(attempt);
   }
 
-  /** Returns whether it was the last. */
+  /** Removes an attempt; returns whether it was the last. */
   boolean remove(LoomcardAttempt attempt) {
     attempts.remove(attempt);
     return attempts.isEmpty();
   }
 
-  /** Takes these sizes; false, with nothing taken, when the user would have too many. */
+  /** Takes these sizes. Returns false, and takes none, when the user would have too many. */
   public boolean takeSizes(Set<LongBuffer> coming, int most) {
     return sizes.take(coming, most, () -> {
       Set<LongBuffer> present = ConcurrentHashMap.newKeySet();
@@ -35,8 +35,8 @@ public final class UserAsks {
   }
 
   /**
-   * Takes so many rows more; false, with nothing taken, when the user would have too many. Rows
-   * that take the place of others count anew until the bound is met.
+   * Takes this many more rows. Returns false, and takes none, when the user would have too many.
+   * Rows that replace others are counted twice until the limit is reached and all are recounted.
    */
   public synchronized boolean takeRows(long coming, long most) {
     if (rows + coming > most && recount.isDue(most)) {
@@ -51,12 +51,12 @@ public final class UserAsks {
     return true;
   }
 
-  /** So many rows are gone for certain. */
+  /** Notes that at least this many rows are gone. */
   public synchronized void giveRows(long gone) {
     rows = Math.max(0, rows - gone);
   }
 
-  /** As how many rows the names of all blacklists count. */
+  /** Returns as how many rows the names of all blacklists count. */
   public long blacklisted() {
     long sum = 0;
     for (LoomcardAttempt attempt : attempts) {
