@@ -8,14 +8,15 @@ import org.loomcard.yarn.policyconfig.QueueSpec;
 
 /**
  * What a queue and the queues above it allow applications: how many may come, how large their
- * containers may be, and how long they may live. The words of a refusal are CapacityScheduler's.
+ * containers may be, and how long they may live. A refusal uses CapacityScheduler's words.
  */
 public final class Admission {
   private Admission() {
   }
 
   /**
-   * Null when {@code queue} takes one more application of {@code user}; else why not.
+   * Returns null when {@code queue} takes one more application of {@code user}; otherwise the
+   * reason.
    *
    * @param from the queue that the application leaves, where it is counted already; or null
    */
@@ -45,7 +46,7 @@ public final class Admission {
     return null;
   }
 
-  /** The largest container that may be asked for in {@code queue}, of a cluster's {@code most}. */
+  /** Returns the largest container that may be asked for in {@code queue}, at most {@code most}. */
   public static Resource largest(LoomcardQueue queue, Resource most) {
     long[] amounts = Amounts.of(most);
     String[] names = Amounts.names();
@@ -58,7 +59,10 @@ public final class Admission {
     return Amounts.toResource(amounts);
   }
 
-  /** Seconds that an application may live that asks for {@code asked}; not above 0: for none. */
+  /**
+   * Returns the seconds that an application may live if it asks for {@code asked}; not above 0: no
+   * limit.
+   */
   public static long lifetime(LoomcardQueue queue, long asked) {
     if (queue == null) {
       return asked;

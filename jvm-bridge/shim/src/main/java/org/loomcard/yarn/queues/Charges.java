@@ -9,12 +9,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one application's queue is charged for, container by container. What was charged is what is
- * given back, whatever YARN says of a container's size by then; a container that was never charged,
- * such as an opportunistic one, gives nothing back.
+ * What the queue of one application is charged, container by container. Exactly what was charged is
+ * given back, even if YARN states another size by then. A container that was never charged, such as
+ * an opportunistic one, gives nothing back.
  *
  * <p>YARN serves an increase by a second, temporary container on the same node. Its amounts are
- * charged to the container that grows, from the allocation on; they are given back if the temporary
+ * charged to the container that grows, from the allocation on. They are given back if the temporary
  * container ends before the AM has fetched the increase.
  */
 public final class Charges {
@@ -30,7 +30,7 @@ public final class Charges {
     queue.countApplication(user, 1);
   }
 
-  /** A container started. */
+  /** Charges a container that started. */
   public synchronized void add(ContainerId id, long[] size, boolean isAm, LabelUse on) {
     Charge charge = new Charge(size.clone(), isAm, on);
     charges.put(id, charge);
@@ -42,7 +42,7 @@ public final class Charges {
   }
 
   /**
-   * The temporary container {@code id} was allocated, by which {@code target} grows; one that was
+   * Charges the temporary container {@code id}, by which {@code target} grows. A target that was
    * not charged before, an opportunistic container, is promoted by it.
    */
   public synchronized void grow(ContainerId id, ContainerId target, long[] more, LabelUse on) {
@@ -55,7 +55,7 @@ public final class Charges {
     }
   }
 
-  /** The AM has fetched a change of this container, which has that size now. */
+  /** Settles a change of this container that the AM has fetched; {@code size} is its size now. */
   public synchronized void settle(ContainerId id, long[] size) {
     growths.values().removeIf(growth -> growth.target.equals(id));
     Charge charge = charges.get(id);
@@ -64,7 +64,7 @@ public final class Charges {
     }
   }
 
-  /** A container ended, temporary or not, or became opportunistic. */
+  /** Ends the charge of a container that ended, temporary or not, or became opportunistic. */
   public synchronized void end(ContainerId id) {
     Growth growth = growths.remove(id);
     if (growth != null) {
@@ -76,7 +76,7 @@ public final class Charges {
     }
   }
 
-  /** The node of this container has another label. */
+  /** Moves the charge of this container to another label, which its node now has. */
   public synchronized void relabel(ContainerId id, String label) {
     Charge charge = charges.get(id);
     if (charge != null && !charge.on.label.equals(label)) {
@@ -120,7 +120,7 @@ public final class Charges {
     queue = target;
   }
 
-  /** The application has ended: gives everything back. */
+  /** Gives everything back, as the application has ended. */
   public synchronized void close() {
     if (!charges.isEmpty()) {
       LOG.warn("An application of {} in {} has ended before its containers {}", user,

@@ -4,10 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What each queue is entitled to now, for people to see: the rule by which the policy process
- * divides the cluster among queues (api/entitlement.py). For every parent and resource type:
- * what its children are guaranteed, as far as they want it; then the rest by weight up to what they
- * want; then what no queue wants by weight up to their maxima.
+ * What each queue is entitled to now, as shown to people. It follows the rule by which the policy
+ * process divides the cluster among queues (api/entitlement.py). For every parent and resource
+ * type, the children get first what they are guaranteed, as far as they want it. Then the rest is
+ * divided by weight, up to what they want. What no queue wants is divided by weight up to their
+ * maxima.
  */
 public final class Entitlements {
   private final double[] weights;
@@ -17,11 +18,11 @@ public final class Entitlements {
   private final List<List<Integer>> children = new ArrayList<>();
 
   /**
-   * One row a queue, in the order of the policy configuration: each parent stands before its
-   * children.
+   * Creates it with one row per queue, in the order of the policy configuration: each parent stands
+   * before its children.
    *
    * @param parents the row of each queue's parent; -1 for the root
-   * @param wanted what the queue and those below it hold and ask for
+   * @param wanted what the queue and those below it use and ask for
    */
   public Entitlements(int[] parents, double[] weights, long[][] guaranteed, long[][] maximum,
       long[][] wanted) {
@@ -37,7 +38,7 @@ public final class Entitlements {
     }
   }
 
-  /** The entitlements on a cluster of this capacity, a row a queue. */
+  /** Returns the entitlements on a cluster of this capacity, one row per queue. */
   public long[][] of(long[] capacity) {
     long[][] found = new long[weights.length][capacity.length];
     found[0] = capacity.clone();
@@ -69,7 +70,7 @@ public final class Entitlements {
     }
   }
 
-  /** Raises the parts by weight until the rest is gone, or each has met its ceiling. */
+  /** Raises the parts by weight until the rest is used up, or each part has reached its ceiling. */
   private long pour(long amount, long[] parts, long[] ceiling, List<Integer> queues) {
     long rest = amount;
     while (rest > 0) {
@@ -91,7 +92,7 @@ public final class Entitlements {
         parts[i] += part;
         rest -= part;
       }
-      if (rest == before) { // fewer units than queues: one each, first come
+      if (rest == before) { // fewer units than queues: one each, in order
         for (int i : open.subList(0, (int) Math.min(open.size(), rest))) {
           parts[i]++;
           rest--;

@@ -11,8 +11,8 @@ public final class Headroom {
   }
 
   /**
-   * What the maxima along the path, the user's limit and the nodes of these labels still leave to
-   * {@code user} in {@code leaf}; may be negative.
+   * Returns what {@code user} may still use in {@code leaf}, within the maxima along the path, the
+   * user's limit and the nodes of these labels; may be negative.
    */
   public static long[] of(LoomcardQueue leaf, String user, Collection<String> labels,
       PartitionCapacities partitions) {
@@ -23,7 +23,7 @@ public final class Headroom {
     return room;
   }
 
-  /** What is left to a queue, for all its users, on the nodes of one label; may be negative. */
+  /** Returns what all users of a queue may still use on the nodes of one label; may be negative. */
   static long[] on(String label, LoomcardQueue queue, PartitionCapacities partitions) {
     return of(queue, Collections.singleton(label), partitions);
   }

@@ -29,8 +29,8 @@ import org.loomcard.yarn.policyconfig.Limit;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 
 /**
- * One queue. It keeps its use and its metrics while policy configurations come and go, as long as
- * each has a queue of its path; a new policy configuration only replaces its {@link QueueSpec}.
+ * One queue. It keeps its use and its metrics when policy configurations change, as long as each
+ * has a queue of its path. A new policy configuration only replaces its {@link QueueSpec}.
  */
 public final class LoomcardQueue implements Queue {
   private static final int WHOLE = 1_000_000;
@@ -45,9 +45,9 @@ public final class LoomcardQueue implements Queue {
   private volatile QueueAcl administer;
   private volatile long[] guaranteed;
   private volatile long[] maximum;
-  /** Null: the parent's maximum is the only one. */
+  /** Null: only the parent's maximum applies. */
   private volatile long[] cap;
-  /** Null: no limit but the queue's. */
+  /** Null: only the queue's limit applies. */
   private volatile long[] userLimit;
   /** Null likewise. */
   private volatile long[] amLimit;
@@ -76,9 +76,9 @@ public final class LoomcardQueue implements Queue {
   }
 
   /**
-   * Computes this queue's amounts, and those of all below it, from its parent's.
+   * Computes this queue's amounts, and those of all queues below it, from its parent's.
    *
-   * @param parentLabels the parent's on the nodes of each label
+   * @param parentLabels the parent's amounts on the nodes of each label
    */
   void resize(long[] parentGuaranteed, long[] parentMaximum, LabelShares parentLabels) {
     guaranteed = amounts(spec.guaranteed, parentGuaranteed, 0);
@@ -114,11 +114,12 @@ public final class LoomcardQueue implements Queue {
   }
 
   /**
-   * Null when a container of that size may start here, else the reason code of the first rule that
-   * forbids it: the maxima along the path, then the leaf's user limit, then its AM share. The rules
-   * are the mirror's, to the letter.
+   * Returns null when a container of that size may start here, otherwise the reason code of the
+   * first rule that forbids it: the maxima along the path, then the leaf's user limit, then its AM
+   * share. The policy's mirror has exactly the same rules.
    *
-   * @param label what its ask names; the maximum on a label does not bind what is lent there
+   * @param label the label that its ask names; the maximum on a label does not limit what is lent
+   *     there
    */
   public String refusal(String user, long[] size, boolean isAm, String label) {
     if (!mayUse(label)) {
@@ -140,10 +141,10 @@ public final class LoomcardQueue implements Queue {
   }
 
   /**
-   * Charges a change of what {@code user} holds, here and in all queues above.
+   * Charges a change of what {@code user} uses, here and in all queues above.
    *
-   * @param change amounts that came, or went where they are negative
-   * @param count containers that came, or went where it is negative
+   * @param change amounts added, or removed when they are negative
+   * @param count containers added, or removed when it is negative
    */
   public void charge(String user, long[] change, boolean isAm, LabelUse on, int count) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
@@ -151,14 +152,14 @@ public final class LoomcardQueue implements Queue {
     }
   }
 
-  /** What a container holds is now on nodes of another label. */
+  /** Moves what a container uses to the nodes of another label. */
   public void relabel(long[] size, LabelUse from, LabelUse to) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
       queue.usage.relabel(size, from, to);
     }
   }
 
-  /** A plan placed a container here. Under the scheduler's write lock. */
+  /** Counts a container that a plan placed here. Call it under the scheduler's write lock. */
   public void allocatedByPolicy() {
     allocationsByPolicy++;
   }
@@ -168,21 +169,24 @@ public final class LoomcardQueue implements Queue {
     return allocationsByPolicy;
   }
 
-  /** So many more, or fewer, applications of a user live, here and in all queues above. */
+  /**
+   * Changes the number of a user's live applications by {@code count}, here and in all queues
+   * above.
+   */
   public void countApplication(String user, int count) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
       queue.usage.changeApplications(user, count);
     }
   }
 
-  /** Whether nodes of this label may be used; those without a label may always. */
+  /** Whether nodes of this label may be used; nodes without a label always may. */
   public boolean mayUse(String label) {
     return label.isEmpty() || spec.labels == null || spec.labels.contains(label);
   }
 
   /**
-   * What may be reserved for its asks together; the first reservation is always allowed, unless the
-   * limit is 0.
+   * What may be reserved for all its asks together. The first reservation is always allowed, unless
+   * the limit is 0.
    */
   public long[] reservationLimit() {
     return Amounts.share(maximum, spec.reservationSharePpm);
@@ -193,14 +197,14 @@ public final class LoomcardQueue implements Queue {
     return spec.reservationNodes;
   }
 
-  /** Null: no limit but the queue's. */
+  /** Null: only the queue's limit applies. */
   long[] userLimit() {
     return userLimit;
   }
 
   /**
-   * Sets in the metrics what is left on the nodes of each label; called rarely, since it costs
-   * more than a booking.
+   * Updates in the metrics what is left on the nodes of each label. It is called rarely, since it
+   * costs more than a booking.
    */
   void refreshMetrics(PartitionCapacities partitions, Set<String> labels) {
     for (String label : labels) {
@@ -211,7 +215,7 @@ public final class LoomcardQueue implements Queue {
     }
   }
 
-  /** Its own, without those of the queues below it. */
+  /** Updates its own metrics, without those of the queues below it. */
   void refreshMetrics(PartitionCapacities partitions, String label) {
     metrics.setAvailableResourcesToQueue(label,
         Amounts.toResource(Headroom.on(label, this, partitions)));
@@ -272,22 +276,22 @@ public final class LoomcardQueue implements Queue {
     return usage.applicationsOf(user);
   }
 
-  /** What is held on the nodes of this label. */
+  /** What is used on the nodes of this label. */
   public long[] usedOn(String label) {
     return usage.usedOn(label);
   }
 
-  /** The users with the most live applications, at most so many, most first. */
+  /** Returns the users with the most live applications, at most {@code count}, most first. */
   public Map<String, Integer> busiestUsers(int count) {
     return usage.busiestUsers(count);
   }
 
-  /** Of {@link #usedOn}, what is held for asks without a label. */
+  /** The part of {@link #usedOn} that is used for asks without a label. */
   public long[] lentOn(String label) {
     return usage.lentOn(label);
   }
 
-  /** The labels of nodes that it uses, or states something for. */
+  /** The labels of nodes that it uses, or for which it states something. */
   public Set<String> shownLabels() {
     Set<String> shown = usage.labels();
     shown.remove("");
@@ -300,7 +304,9 @@ public final class LoomcardQueue implements Queue {
     return labels;
   }
 
-  /** As YARN has it: a stopped queue is draining until its last application has ended. */
+  /**
+   * The state as YARN sees it: a stopped queue is draining until its last application has ended.
+   */
   public QueueState state() {
     boolean open = parent == null || parent.state() == QueueState.RUNNING;
     if (open && spec.state.equals("running")) {
@@ -329,7 +335,7 @@ public final class LoomcardQueue implements Queue {
         || administer.allowsGroupOf(user) || submits && submit.allowsGroupOf(user);
   }
 
-  /** Whether it takes a look-up of groups, which may be slow, to know if the user may submit. */
+  /** Whether groups must be looked up, which may be slow, to know if the user may submit. */
   public boolean needsGroups(UserGroupInformation user) {
     return (administer.hasGroups() || submit.hasGroups())
         && !administer.names(user) && !submit.names(user);
@@ -371,7 +377,9 @@ public final class LoomcardQueue implements Queue {
     return users;
   }
 
-  /** Nothing: the attempt charges the recovered container, as it knows whether that is the AM's. */
+  /**
+   * Does nothing: the attempt charges the recovered container, as it knows whether it is the AM's.
+   */
   @Override
   public void recoverContainer(Resource cluster, SchedulerApplicationAttempt attempt,
       RMContainer container) {
@@ -388,7 +396,7 @@ public final class LoomcardQueue implements Queue {
     return spec.defaultLabel.isEmpty() ? null : spec.defaultLabel;
   }
 
-  /** Nothing: pending amounts are in the metrics and, for decisions, in the mirror. */
+  /** Does nothing: pending amounts are in the metrics and, for decisions, in the mirror. */
   @Override
   public void incPendingResource(String nodeLabel, Resource resource) {
   }
@@ -402,7 +410,7 @@ public final class LoomcardQueue implements Queue {
     return Priority.newInstance(0);
   }
 
-  /** Nothing: no container is reserved on a node; what room is reserved for is in the metrics. */
+  /** Does nothing: no container is reserved on a node; reserved room is in the metrics. */
   @Override
   public void incReservedResource(String partition, Resource resource) {
   }

@@ -8,7 +8,7 @@ import java.util.Set;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * Who may do a thing on a queue: everyone ({@code *}), users, or members of groups ({@code
+ * The users that have a right on a queue: everyone ({@code *}), users, or members of groups ({@code
  * group:NAME}).
  */
 final class QueueAcl {
@@ -30,7 +30,7 @@ final class QueueAcl {
     }
   }
 
-  /** Whether the list has the user's own name, or everyone's. */
+  /** Whether the list has the user's own name, or {@code *}. */
   boolean names(UserGroupInformation user) {
     return everyone || users.contains(user.getShortUserName());
   }
@@ -39,7 +39,10 @@ final class QueueAcl {
     return !groups.isEmpty();
   }
 
-  /** Groups are looked up, by Hadoop's mapping, only when the list names some. */
+  /**
+   * Whether it names a group of the user. Looks up groups, by Hadoop's mapping, only if it names
+   * some.
+   */
   boolean allowsGroupOf(UserGroupInformation user) {
     return !groups.isEmpty() && Arrays.stream(user.getGroupNames()).anyMatch(groups::contains);
   }

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the ResourceManager and its clients ask of queues by their names: who may do what, how large
- * and old things may become, how full a queue is. Any thread may ask.
+ * What the ResourceManager and its clients want to know about queues, by their names: rights of
+ * users, largest sizes and lifetimes, how full a queue is. Any thread may call it.
  */
 public final class QueueQueries {
   private static final Logger LOG = LoggerFactory.getLogger(QueueQueries.class);
@@ -25,12 +25,15 @@ public final class QueueQueries {
     this.tree = tree;
   }
 
-  /** What clients are shown of a queue; an exception that names the queues for an unknown name. */
+  /**
+   * Returns what clients are shown of a queue; for an unknown name, throws an exception that names
+   * the queues.
+   */
   public QueueInfo info(String name, boolean children, boolean recursive) throws IOException {
     return tree.require(name).getQueueInfo(children, recursive);
   }
 
-  /** What the caller of the present remote call may do, in every queue. */
+  /** Returns the rights of the caller of the present remote call, in every queue. */
   public List<QueueUserACLInfo> rightsOfCaller() {
     try {
       return tree.root().getQueueUserAclInfo(UserGroupInformation.getCurrentUser());
@@ -40,23 +43,25 @@ public final class QueueQueries {
     }
   }
 
-  /** What the lists of the queue say; false for an unknown queue. */
+  /** Whether the lists of the queue give the caller this right; false for an unknown queue. */
   public boolean hasAccess(UserGroupInformation caller, QueueACL acl, String name) {
     LoomcardQueue queue = tree.find(name);
     return queue != null && queue.hasAccess(acl, caller);
   }
 
-  /** The largest container that may be asked for there, of a cluster's {@code most}. */
+  /** Returns the largest container that may be asked for there, at most {@code most}. */
   public Resource largest(String name, Resource most) {
     return Admission.largest(tree.find(name), most);
   }
 
-  /** Seconds that an application may live there that asks for {@code asked}. */
+  /** Returns the seconds that an application may live there if it asks for {@code asked}. */
   public long lifetime(String name, long asked) {
     return Admission.lifetime(tree.find(name), asked);
   }
 
-  /** The root's metrics, also before a configuration has been loaded, when there is no tree. */
+  /**
+   * Returns the root's metrics, also before a configuration has been loaded, when there is no tree.
+   */
   public QueueMetrics rootMetrics(Configuration conf) {
     return tree.queues().isEmpty() ? QueueMetrics.forQueue("root", null, false, conf)
         : tree.root().getMetrics();

@@ -14,9 +14,9 @@ final class QueueRecords {
   }
 
   /**
-   * What clients are shown of a queue.
+   * Returns what clients are shown of a queue.
    *
-   * @param children whether the queues right below it are shown too
+   * @param children whether the queues directly below it are shown too
    * @param recursive whether those further below are
    */
   static QueueInfo info(LoomcardQueue queue, boolean children, boolean recursive) {

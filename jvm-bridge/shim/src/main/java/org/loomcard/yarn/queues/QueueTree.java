@@ -31,8 +31,8 @@ public final class QueueTree {
   private volatile long[] cluster = new long[types];
   private volatile boolean stale;
   /**
-   * How many queues have metrics, by label. YARN makes a label's when they are first used, and two
-   * threads at once would register them twice, which ends the thread of its events.
+   * How many queues have metrics, by label. YARN makes the metrics of a label when they are first
+   * used. Two threads at once would register them twice, which ends YARN's event thread.
    */
   private final Map<String, Integer> measured = new HashMap<>();
   private final PartitionCapacities partitions = new PartitionCapacities(types);
@@ -76,9 +76,9 @@ public final class QueueTree {
   }
 
   /**
-   * The cluster has that size now. All amounts are computed again by {@link #settle}, at the latest
-   * when all queues are looked at: many nodes may come, go and change in one moment, and each
-   * computation costs microseconds a queue. Called under the scheduler's write lock.
+   * Sets the size of the cluster. {@link #settle} computes all amounts again, at the latest when
+   * all queues are looked at: many nodes may come, go and change at once, and each computation
+   * costs microseconds per queue. Call it under the scheduler's write lock.
    */
   public void resize(Resource clusterSize) {
     cluster = Amounts.of(clusterSize);
@@ -87,8 +87,8 @@ public final class QueueTree {
   }
 
   /**
-   * Makes the metrics of these labels for some more queues; whether some queues have none yet. It
-   * costs a tenth of a millisecond a queue. Called under the scheduler's write lock.
+   * Makes the metrics of these labels for some more queues; returns whether some queues have none
+   * yet. It costs a tenth of a millisecond per queue. Call it under the scheduler's write lock.
    */
   public boolean measure(Collection<String> labels, int queues) {
     boolean more = false;
@@ -104,7 +104,9 @@ public final class QueueTree {
     return more;
   }
 
-  /** Computes the amounts of all queues, if the cluster has changed since. From any thread. */
+  /**
+   * Computes the amounts of all queues, if the cluster has changed since. Any thread may call it.
+   */
   public void settle() {
     if (stale) {
       compute();
@@ -119,14 +121,14 @@ public final class QueueTree {
     top.refreshMetrics(partitions, labels.keySet());
   }
 
-  /** The capacity by node label; after a change the caller calls {@link #resize}. */
+  /** The capacity by node label; a caller that changes it must call {@link #resize} afterwards. */
   public PartitionCapacities partitions() {
     return partitions;
   }
 
   /**
-   * Brings the metrics of what is available up to date, unless that was just done, or {@link
-   * #settle} is about to do it: heartbeats, which call this, do not wait for that.
+   * Updates the metrics of what is available, unless that was just done, or {@link #settle} is
+   * about to do it: heartbeats, which call this, do not wait for that.
    */
   public void refreshMetrics(long nowMs) {
     if (nowMs - metricsRefreshedMs >= METRICS_EVERY_MS && !stale) {
@@ -146,15 +148,19 @@ public final class QueueTree {
     return byNumber;
   }
 
-  /** The path of the queue that a user means by {@code name}; null where {@link #find} is. */
+  /**
+   * Returns the path of the queue that a user means by {@code name}; null when {@link #find}
+   * returns null.
+   */
   public String pathOf(String name) {
     LoomcardQueue queue = find(name);
     return queue == null ? null : queue.path();
   }
 
   /**
-   * The queue that a user means by {@code name}: its path, its path without {@code root.}, or the
-   * last part of the path of one leaf only. Null when there is none, or more than one.
+   * Returns the queue that a user means by {@code name}: its path, its path without {@code root.},
+   * or the last part of the path of one leaf only. Returns null when there is no such queue, or
+   * more than one.
    */
   public LoomcardQueue find(String name) {
     LoomcardQueue exact = byPath.get(name);
@@ -174,8 +180,8 @@ public final class QueueTree {
   }
 
   /**
-   * Like {@link #find}; an exception that names the queues there are, where there is none of that
-   * name.
+   * Like {@link #find}, but for an unknown name it throws an exception that names the existing
+   * queues.
    */
   public LoomcardQueue require(String name) throws IOException {
     LoomcardQueue queue = find(name);
@@ -185,12 +191,12 @@ public final class QueueTree {
     return queue;
   }
 
-  /** Why {@code name} is no queue, and what would be one. */
+  /** Returns why {@code name} is not a queue, and which names are. */
   public String unknown(String name) {
     return "Unknown queue: " + name + ". " + leavesText();
   }
 
-  /** Names the leaf queues, for messages. */
+  /** Returns the names of the leaf queues, for messages. */
   public String leavesText() {
     List<String> leaves = new ArrayList<>();
     for (LoomcardQueue queue : byNumber) {

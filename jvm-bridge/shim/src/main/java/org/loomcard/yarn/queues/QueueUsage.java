@@ -12,7 +12,7 @@ import org.loomcard.yarn.amounts.LabelUse;
 
 /**
  * What the live containers of one queue and all queues below it use: in all, by user, by node label
- * and by AMs; and how many applications live there. Containers end on several of YARN's threads at
+ * and by AMs; also how many applications live there. Containers end on several of YARN's threads at
  * once, so every method takes the object's own lock.
  */
 final class QueueUsage {
@@ -30,7 +30,9 @@ final class QueueUsage {
     usedByAms = new long[types];
   }
 
-  /** Adds a change, which may be negative, and so many more or fewer containers. */
+  /**
+   * Adds a change, which may be negative, and changes the number of containers by {@code count}.
+   */
   synchronized void change(String user, long[] change, boolean isAm, LabelUse on, int count) {
     Amounts.add(used, change);
     change(byUser, user, change);
@@ -62,7 +64,7 @@ final class QueueUsage {
     }
   }
 
-  /** So many more or fewer applications of a user live. */
+  /** Changes the number of a user's live applications by {@code count}. */
   synchronized void changeApplications(String user, int count) {
     applications += count;
     applicationsByUser.merge(user, count, Integer::sum);
@@ -77,7 +79,7 @@ final class QueueUsage {
     return applicationsByUser.getOrDefault(user, 0);
   }
 
-  /** The users with the most applications, at most so many, most first. */
+  /** Returns the users with the most applications, at most {@code count}, most first. */
   synchronized Map<String, Integer> busiestUsers(int count) {
     List<Map.Entry<String, Integer>> all = new ArrayList<>(applicationsByUser.entrySet());
     all.sort(Map.Entry.<String, Integer>comparingByValue().reversed()
@@ -89,7 +91,7 @@ final class QueueUsage {
     return busiest;
   }
 
-  /** The labels on whose nodes something is held. */
+  /** The labels on whose nodes something is used. */
   synchronized Set<String> labels() {
     return new TreeSet<>(byLabel.keySet());
   }
@@ -114,7 +116,7 @@ final class QueueUsage {
     return Amounts.fits(byUser.getOrDefault(user, new long[used.length]), size, limit);
   }
 
-  /** The first AM of a queue is always allowed. */
+  /** Whether an AM of this size fits; the first AM of a queue is always allowed. */
   synchronized boolean fitsAm(long[] size, long[] limit) {
     return Amounts.isZero(usedByAms) || Amounts.fits(usedByAms, size, limit);
   }
