@@ -20,9 +20,9 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 
 /**
- * One container of one ask on one node, checked against the scheduler's state as they stand. Made,
- * checked and carried out under the scheduler's write lock, without letting it go in between: what
- * was checked is what is allocated.
+ * One container of one ask on one node, checked against the scheduler's present state. Create it,
+ * check it and carry it out under the scheduler's write lock, and keep the lock in between: then
+ * exactly what was checked is allocated.
  */
 final class ContainerAllocation {
   private final LoomcardAttempt attempt;
@@ -44,12 +44,12 @@ final class ContainerAllocation {
     this.rows = HadoopCompat.rows(attempt, key);
   }
 
-  /** Null when one more container may be allocated now; else the reason code. */
+  /** Returns null when one more container may be allocated now; otherwise the reason code. */
   String refusal() {
     return refusal(node.getUnallocatedResource(), true);
   }
 
-  /** The same for an empty node, of which nothing is held. */
+  /** Returns the same for the node when it is empty. */
   String refusalOnEmptyNode() {
     return refusal(node.getTotalResource(), false);
   }
@@ -98,9 +98,9 @@ final class ContainerAllocation {
   }
 
   /**
-   * The nearest kind of place that the ask still allows on this node; null when it allows none. As
-   * CapacityScheduler has it: a row for the host counts only with one for its rack, and in a rack
-   * whose row is strict nothing but the named hosts will do.
+   * Returns the nearest kind of place that the ask still allows on this node; null when it allows
+   * none. The rules are CapacityScheduler's: a row for the host counts only with one for its rack.
+   * In a rack whose row is strict only the named hosts are allowed.
    */
   private NodeType placement(ResourceRequest any) {
     ResourceRequest rack = rows.get(node.getRackName());
@@ -146,7 +146,7 @@ final class ContainerAllocation {
     return isAm;
   }
 
-  /** Whether nothing more is outstanding of the ask. */
+  /** Whether nothing more of the ask is outstanding. */
   boolean isExhausted() {
     return rows.get(ResourceRequest.ANY) == null;
   }

@@ -23,31 +23,33 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 
 /**
- * Serves the asks by which an AM lets a running container grow, or promotes an opportunistic one.
+ * Serves the asks by which an AM makes a running container grow, or promotes an opportunistic one.
  * YARN enters these as a second, short-lived container on the same node, which takes the room until
  * the AM fetches the change. The policy is sent the outcome: a container of another size, or a new
  * one.
  *
- * <p>Changes get their turn one after the other. What its node has no room for is passed over
- * without YARN's lock; what may fit is tried under it, at most {@link #SLICE} at a time. A round
- * spends about {@link #BUDGET_NANOS}, and the next one goes on where it stopped.
+ * <p>Changes are looked at in turn. A change for which its node has no room is skipped without
+ * YARN's lock. Changes that may fit are tried under the lock, at most {@link #SLICE} at a time. A
+ * round takes about {@link #BUDGET_NANOS}; the next one continues where it stopped.
  */
 public final class ContainerResizes {
-  /** Tries under one hold of the lock: few enough that heartbeats get their turn in between. */
+  /**
+   * How many are tried each time the lock is taken: few enough that heartbeats get it in between.
+   */
   public static final int SLICE = 32;
   public static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
   private final ClusterState cluster;
   private final PlanCommitter committer;
   private final Lock writeLock;
   private final LongSupplier nanoTime;
-  /** The containers whose change is outstanding, each with the attempt that asked. */
+  /** The containers whose change is outstanding, each with the attempt that requested it. */
   private final Map<ContainerId, LoomcardAttempt> outstanding = new ConcurrentHashMap<>();
   /** The same containers, each once, in the order of their turns. */
   private final Queue<ContainerId> turns = new ConcurrentLinkedQueue<>();
   private volatile boolean fresh;
-  /** How many changes are yet to be looked at since anything happened that may have made room. */
+  /** How many changes are still to be looked at since the last event that may have made room. */
   private volatile int left;
-  /** How many events there were when the last look began, with those that it wrote itself. */
+  /** How many events there were when the last look began, with those that the look itself wrote. */
   private volatile long seen;
   private int looked;
   private long endNanos;
@@ -62,9 +64,9 @@ public final class ContainerResizes {
   }
 
   /**
-   * An AM is about to ask for changes. One that takes the place of an increase which is outstanding
-   * has YARN cancel that by a container which its metrics count as allocated and never as released:
-   * it is given back here. Call before YARN handles the changes.
+   * Prepares for changes that an AM is about to request. A change may replace an increase that is
+   * outstanding. YARN then cancels the increase by a container that its metrics count as allocated
+   * and never as released; this method counts the release. Call it before YARN handles the changes.
    */
   public void replaced(LoomcardAttempt attempt, ContainerUpdates updates) {
     replaced(attempt, updates.getIncreaseRequests());
@@ -83,13 +85,16 @@ public final class ContainerResizes {
     }
   }
 
-  /** YARN's key of the ask by which this container grows. */
+  /** Returns YARN's key of the ask by which this container grows. */
   private static SchedulerRequestKey key(RMContainer container) {
     return new SchedulerRequestKey(container.getContainer().getPriority(),
         container.getContainer().getAllocationRequestId(), container.getContainerId());
   }
 
-  /** An AM asked for changes; looked at in each round until they are served or taken back. */
+  /**
+   * Notes changes that an AM requested; each round looks at them until they are served or taken
+   * back.
+   */
   public void asked(LoomcardAttempt attempt, ContainerUpdates updates) {
     asked(attempt, updates.getIncreaseRequests());
     asked(attempt, updates.getPromotionRequests());
@@ -106,7 +111,7 @@ public final class ContainerResizes {
     }
   }
 
-  /** Whether some change was asked for since the last round, or did not get its turn in it. */
+  /** Whether a change was requested since the last round, or was not reached in it. */
   public boolean hasPending() {
     return fresh || left > 0;
   }
@@ -116,7 +121,7 @@ public final class ContainerResizes {
     return outstanding.size();
   }
 
-  /** Serves what fits, as far as the time goes. The caller holds no lock of YARN's. */
+  /** Serves what fits, as far as the time allows. The caller holds none of YARN's locks. */
   public synchronized void serve() {
     seen = cluster.events().written(); // first: a node's room is free before its event
     looked = 0;
@@ -131,15 +136,15 @@ public final class ContainerResizes {
       try {
         serveSlice();
       } finally {
-        seen += cluster.events().written() - before; // no other thread writes meanwhile
+        seen += cluster.events().written() - before; // no other thread writes in between
         writeLock.unlock();
       }
     }
   }
 
   /**
-   * The events are about to be sent, under the write lock. What was written since the look began
-   * may have made room, and no look would follow: another round does that.
+   * Notes that the events are about to be sent, under the write lock. Events since the look began
+   * may have made room, and no look would follow: another round looks again.
    */
   void eventsSent() {
     if (cluster.events().written() != seen && !outstanding.isEmpty()) {
@@ -147,7 +152,10 @@ public final class ContainerResizes {
     }
   }
 
-  /** Without the lock: passes over what has no room. False when time or changes are used up. */
+  /**
+   * Skips, without the lock, changes that have no room. Returns false when time or changes are used
+   * up.
+   */
   private boolean toNextCandidate() {
     while (left > 0 && !isTimeOver()) {
       ContainerId next = turns.peek();
@@ -168,12 +176,15 @@ public final class ContainerResizes {
     looked++;
   }
 
-  /** A few get their turn however slow the machine is. */
+  /** Whether the time is used up. A few changes are tried however slow the machine is. */
   private boolean isTimeOver() {
     return nanoTime.getAsLong() - endNanos >= 0 && looked >= SLICE;
   }
 
-  /** False when the node has no room for this change; what is over may pass, and is dropped. */
+  /**
+   * Returns false when the node has no room for this change. A change that has ended returns true,
+   * and is dropped later.
+   */
   private boolean mayFit(ContainerId id) {
     LoomcardAttempt attempt = outstanding.get(id);
     RMContainer container = attempt == null ? null : attempt.getRMContainer(id);
@@ -207,7 +218,7 @@ public final class ContainerResizes {
     }
   }
 
-  /** Returns whether nothing of the change is outstanding any more. */
+  /** Tries one change; returns whether nothing of it is outstanding any more. */
   private boolean serve(LoomcardAttempt attempt, ContainerId id) {
     RMContainer container = attempt.getRMContainer(id);
     LoomcardNode node = container == null ? null : cluster.node(container.getNodeId());
@@ -231,7 +242,7 @@ public final class ContainerResizes {
     return true;
   }
 
-  /** The AM has fetched changes that were allocated. */
+  /** Notes that the AM has fetched changes that were allocated. */
   public void fetched(LoomcardAttempt attempt, List<Container> increased,
       List<Container> promoted) {
     settle(attempt, increased);
@@ -239,8 +250,8 @@ public final class ContainerResizes {
   }
 
   /**
-   * The AM has fetched changes by which containers shrank, or became opportunistic. The policy is
-   * sent it when their room is free.
+   * Notes that the AM has fetched changes by which containers shrank, or became opportunistic. The
+   * policy is sent them when their room is free.
    */
   public void shrunk(LoomcardAttempt attempt, List<Container> decreased, List<Container> demoted) {
     settle(attempt, decreased);

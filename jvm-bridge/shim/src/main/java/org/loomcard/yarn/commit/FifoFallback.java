@@ -23,16 +23,18 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 
 /**
- * What serves the cluster while no policy process can: applications in order of arrival, asks in
- * order of priority, nodes by number, near places first. An ask that fits nowhere blocks no other.
+ * Serves the cluster while no policy process can: applications in order of arrival, asks in order
+ * of priority, nodes by number, near places first. An ask that fits nowhere blocks no other ask.
  *
- * <p>It searches without YARN's lock and takes it for allocations alone, at most {@link #SLICE} at
- * a time. A round lasts about {@link #BUDGET_NANOS}; the next one goes on where it stopped, so that
- * every application gets its turn, and begins no sooner than a pause of the same length later. Any
- * thread may call it; one at a time runs.
+ * <p>It searches without YARN's lock and takes it only for allocations, at most {@link #SLICE} at a
+ * time. A round lasts about {@link #BUDGET_NANOS}. The next round continues where it stopped, so
+ * that every application gets its turn. It begins after a pause of at least the same length. Any
+ * thread may call it; only one runs at a time.
  */
 public final class FifoFallback {
-  /** Tries under one hold of the lock: few enough that heartbeats get their turn in between. */
+  /**
+   * How many are tried each time the lock is taken: few enough that heartbeats get it in between.
+   */
   public static final int SLICE = 32;
   public static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -42,23 +44,23 @@ public final class FifoFallback {
   private final Lock writeLock;
   private final LongSupplier nanoTime;
   private long endNanos;
-  /** Of this round; null until an ask is to be placed. */
+  /** The nodes of this round; null until an ask is to be placed. */
   private FitIndex nodes;
   private long resumeAtNanos;
-  /** Where the next round goes on; 0: at the first application. */
+  /** Where the next round continues; 0: at the first application. */
   private int application;
   /** The ask of that application that was served last; null: none yet. */
   private SchedulerRequestKey served;
   private volatile boolean unfinished;
 
-  /** Which asks a round serves, and how. Called by the thread that runs the round. */
+  /** Selects the asks that a round serves, and how. Called by the thread that runs the round. */
   interface Task {
 
     boolean serves(LoomcardApplication application);
 
     boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key);
 
-    /** What may be taken of a node: what is free there, unless a task knows better. */
+    /** Returns what may be taken of a node: by default what is free there. */
     default long[] room(LoomcardNode node) {
       return Amounts.of(node.getUnallocatedResource());
     }
@@ -66,26 +68,28 @@ public final class FifoFallback {
     /**
      * Allocates one container, under the write lock.
      *
-     * @return null when it was allocated, else the reason code, or {@link #ENOUGH}
+     * @return null when it was allocated, otherwise the reason code, or {@link #ENOUGH}
      */
     String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node);
 
-    /** All places for the ask were looked at, or it was allocated what it wants. */
+    /** Notes that all places for the ask were looked at, or that it has all it wants. */
     default void looked(LoomcardAttempt attempt, SchedulerRequestKey key) {
     }
   }
 
-  /** What {@link Task#allocate} answers where nothing more is to be done for the ask. */
+  /** What {@link Task#allocate} returns when nothing more is to be done for the ask. */
   static final String ENOUGH = "ENOUGH";
 
-  /** Serves everybody. */
+  /** Creates a fallback that serves every application. */
   public FifoFallback(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
       LongSupplier nanoTime) {
     this(cluster, new Everybody(committer), least, writeLock, nanoTime);
   }
 
   /**
-   * @param least nodes with less room than this are passed over
+   * Creates a fallback for one task.
+   *
+   * @param least nodes with less room than this are skipped
    * @param writeLock the scheduler's
    */
   FifoFallback(ClusterState cluster, Task task, Resource least, Lock writeLock,
@@ -104,8 +108,8 @@ public final class FifoFallback {
   }
 
   /**
-   * Allocates what fits and returns how many containers that was. The caller holds no lock of
-   * YARN's.
+   * Allocates what fits and returns how many containers that was. The caller holds none of YARN's
+   * locks.
    */
   public synchronized int round() {
     pause();
@@ -144,7 +148,7 @@ public final class FifoFallback {
     return nanoTime.getAsLong() - endNanos >= 0;
   }
 
-  /** The room of all nodes, read when the first ask of a round wants it. */
+  /** Returns the room of all nodes, which is read when the first ask of a round needs it. */
   private FitIndex nodes() {
     if (nodes == null) {
       nodes = new FitIndex(cluster.nodes(), least, task::room);
@@ -171,7 +175,7 @@ public final class FifoFallback {
       int more = serve(attempt, key, nowhere);
       allocated += more;
       if (isTimeOver()) {
-        // An ask that was allocated something may have more to take; any other had its turn.
+        // An ask that was allocated something may want more; any other ask had its turn.
         served = more > 0 ? served : key;
         unfinished = true;
         return allocated;
@@ -228,7 +232,9 @@ public final class FifoFallback {
     return search.allocated;
   }
 
-  /** The nodes that the ask may use: its hosts, then its racks, then all when it allows them. */
+  /**
+   * Returns the nodes that the ask may use: its hosts, then its racks, then all if it allows them.
+   */
   private static List<FreeNode> near(Map<String, ResourceRequest> rows, ResourceRequest any,
       Partition partition) {
     if (rows.size() <= 1) {
@@ -263,7 +269,7 @@ public final class FifoFallback {
     private int at;
     private int allocated;
     private boolean done;
-    /** Whether a place with room was passed over for another reason, which is this attempt's. */
+    /** Whether a place with room was skipped for another reason, which depends on this attempt. */
     private boolean wasForbidden;
 
     private Search(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
@@ -293,7 +299,7 @@ public final class FifoFallback {
       }
     }
 
-    /** Without the lock: skips what has no room or is not wanted. */
+    /** Skips, without the lock, places that have no room or are not wanted. */
     private boolean toNextPlace() {
       while (at < places.size() && !isCandidate(places.get(at))) {
         at++;
@@ -348,7 +354,7 @@ public final class FifoFallback {
     }
   }
 
-  /** Serves everybody with what is free. */
+  /** Serves every application with what is free. */
   private static final class Everybody implements Task {
     private final PlanCommitter committer;
 

@@ -13,13 +13,15 @@ import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.state.LoomcardNode;
 
 /**
- * The nodes that had room when this was made, by partition, host and rack. Read without YARN's
- * lock, so it is a hint: each allocation is checked again under the lock. For one thread.
+ * The nodes that had room when this was made, by partition, host and rack. It is read without
+ * YARN's lock, so it is a hint: each allocation is checked again under the lock. For one thread.
  */
 public final class FitIndex {
   private final Map<String, Partition> partitions = new TreeMap<>();
 
   /**
+   * Reads the nodes.
+   *
    * @param least nodes with less room than this are left out
    * @param room what may be taken of a node
    */
@@ -39,8 +41,8 @@ public final class FitIndex {
   }
 
   /**
-   * Where asks with that label may go, by order: to the nodes of its partition, and without a label
-   * to those of each that lends. What has no room is left out.
+   * Returns where asks with that label may go, in order: to the nodes of its partition; without a
+   * label also to those of each partition that lends. Partitions without room are left out.
    */
   List<Partition> partitions(String label) {
     List<Partition> found = new ArrayList<>();
@@ -82,12 +84,12 @@ public final class FitIndex {
       return within(size, free);
     }
 
-    /** A container of that size was allocated here. */
+    /** Subtracts a container of that size, which was allocated here. */
     void take(long[] size) {
       Amounts.add(free, Amounts.negative(size));
     }
 
-    /** The node had less than this said; the caller holds YARN's lock. */
+    /** Reads the room again: the node had less than noted. The caller holds YARN's lock. */
     void readAgain() {
       System.arraycopy(Amounts.of(node.getUnallocatedResource()), 0, free, 0, free.length);
     }
@@ -118,26 +120,26 @@ public final class FitIndex {
       return places;
     }
 
-    /** The nodes of that host or rack name. */
+    /** Returns the nodes of that host or rack name. */
     List<FreeNode> named(String name) {
       List<FreeNode> found = byName.get(name);
       return found == null ? Collections.<FreeNode>emptyList() : found;
     }
 
-    /** False when it is known that no node has room for {@code size}. */
+    /** Returns false when it is known that no node has room for {@code size}. */
     boolean mayFit(long[] size) {
       return within(size, most) && !unplaceable.cover(size);
     }
 
-    /** Every node was tried: no size of at least these amounts fits anywhere. */
+    /** Notes that every node was tried: no size of at least these amounts fits anywhere. */
     void fitsNowhere(long[] size) {
       unplaceable.add(size);
     }
   }
 
-  /** Sizes that found no place. A size at least as large as one of them finds none either. */
+  /** Sizes that found no place. A size at least as large as one of them finds no place either. */
   public static final class ExhaustedShapes {
-    /** Bounds the cost of a look-up; sizes beyond it are tried again. */
+    /** Limits the cost of a look-up; sizes beyond this number are tried again. */
     private static final int MOST = 64;
     private final List<long[]> sizes = new ArrayList<>();
 

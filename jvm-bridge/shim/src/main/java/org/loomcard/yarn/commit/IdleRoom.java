@@ -8,7 +8,7 @@ import org.loomcard.yarn.state.LoomcardNode;
 
 /**
  * What has stayed free on each node for the last {@code windows} ticks. What is free at one moment
- * says little: on a large cluster some container has always just ended. For one thread.
+ * says little: on a large cluster, at any moment some container has just ended. For one thread.
  */
 final class IdleRoom {
   private final int windows;
@@ -22,7 +22,7 @@ final class IdleRoom {
     this.types = types;
   }
 
-  /** One window is over. */
+  /** Ends one window. */
   void tick(Collection<LoomcardNode> nodes) {
     at = (at + 1) % windows;
     for (LoomcardNode node : nodes) {
@@ -33,12 +33,12 @@ final class IdleRoom {
     }
   }
 
-  /** Nothing is known to have stayed free. */
+  /** Forgets everything: nothing is known to have stayed free. */
   void clear() {
     least.clear();
   }
 
-  /** What stayed free on the node: nothing where it has not been known for as long. */
+  /** Returns what stayed free on the node: nothing when it has not been known for that long. */
   long[] of(LoomcardNode node) {
     long[][] known = least.get(node);
     long[] idle = new long[types];

@@ -23,8 +23,8 @@ import org.loomcard.yarn.wire.PlanMessage;
 import org.loomcard.yarn.wire.Records;
 
 /**
- * YARN's state as the rounds see them; every method takes the scheduler's write lock for what it
- * reads or changes.
+ * YARN's state for the rounds. Every method takes the scheduler's write lock for what it reads or
+ * changes.
  */
 public final class LockedSchedulerState implements SchedulerState {
   private final ClusterState cluster;
@@ -40,6 +40,8 @@ public final class LockedSchedulerState implements SchedulerState {
   private final TrialGate gate = new TrialGate();
 
   /**
+   * Creates it.
+   *
    * @param ready whether containers may be allocated yet: not in the first seconds after a recovery
    */
   public LockedSchedulerState(ClusterState cluster, QueueTree tree, PlanCommitter committer,
@@ -130,7 +132,7 @@ public final class LockedSchedulerState implements SchedulerState {
     tree.settle();
     writeLock.lock();
     try {
-      cluster.reservations().sweep(); // no batch does it meanwhile
+      cluster.reservations().sweep(); // no batch does it in this time
     } finally {
       writeLock.unlock();
     }
@@ -183,7 +185,7 @@ public final class LockedSchedulerState implements SchedulerState {
     }
   }
 
-  /** Where applications wait for the end of a trial. */
+  /** The gate at which applications wait for the end of a trial. */
   public TrialGate gate() {
     return gate;
   }

@@ -18,22 +18,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Carries out decisions: the only class that allocates or preempts. Each decision is checked again
- * under the scheduler's write lock against the state as it is then, and refused with a reason code
- * where it no longer holds.
+ * Carries out decisions: the only class that allocates or preempts. Each decision is checked again,
+ * under the scheduler's write lock, against the state at that moment. If it is no longer valid, it
+ * is refused with a reason code.
  */
 public final class PlanCommitter {
   private static final Logger LOG = LoggerFactory.getLogger(PlanCommitter.class);
-  /** Decisions under one hold of the lock: few enough that heartbeats get their turn in between. */
+  /**
+   * How many decisions are handled each time the lock is taken: few enough that heartbeats get it
+   * in between.
+   */
   private static final int SLICE = 128;
   private final ClusterState cluster;
   private final Lock writeLock;
   private final Preemption preemption;
   private final ShimMetrics metrics;
 
-  /** Takes a live container back; the scheduler's part of it. */
+  /** Preempts a live container; the scheduler implements it. */
   public interface Preemption {
-    /** @param graceMs how long the AM has, from now, to end it by itself */
+    /**
+     * Preempts it.
+     *
+     * @param graceMs how long, from now, the AM has to end it itself
+     */
     void preempt(ContainerEntry container, long graceMs, String reason);
   }
 
@@ -45,7 +52,7 @@ public final class PlanCommitter {
     this.metrics = metrics;
   }
 
-  /** What became of a plan. */
+  /** The outcome of a plan. */
   static final class Outcome {
     final long round;
     final int decisions;
@@ -73,7 +80,7 @@ public final class PlanCommitter {
     }
   }
 
-  /** Carries out a plan, in order. Called without the lock. */
+  /** Carries out a plan, in order. Call it without the lock. */
   Outcome commit(PlanMessage plan) {
     Outcome outcome = new Outcome(plan);
     outcome.firstContainer = cluster.reserveContainerNumbers(wanted(plan));
@@ -104,7 +111,10 @@ public final class PlanCommitter {
     return noteRefusals(plan, outcome);
   }
 
-  /** The mirror took every decision for carried out, and the reservations for what came of that. */
+  /**
+   * Notes refusals: the mirror assumed that every decision was carried out, so its reservations may
+   * be wrong.
+   */
   private Outcome noteRefusals(PlanMessage plan, Outcome outcome) {
     if (!outcome.refusals.isEmpty()) {
       writeLock.lock();
@@ -162,7 +172,7 @@ public final class PlanCommitter {
       reason = allocation.refusal();
       if (reason != null) {
         refuse(index, decision.count - done, reason, outcome);
-        attempt.reportedAsks().sendAgain(key); // no round for it: the refusal brings one
+        attempt.reportedAsks().sendAgain(key); // no round for it: the refusal causes one
         return;
       }
       RMContainer container = allocation.carryOut();
@@ -190,7 +200,7 @@ public final class PlanCommitter {
     return attempt == null ? ReasonCodes.ATTEMPT_GONE : null;
   }
 
-  /** The key of the ask as the policy knows it; null when it is gone. */
+  /** Returns the key of the ask as the policy knows it; null when the ask is gone. */
   private static SchedulerRequestKey keyOf(LoomcardAttempt attempt,
       PlanMessage.AskDecision decision) {
     return attempt.reportedAsks().key(decision.priority, decision.allocationRequestId);
@@ -252,7 +262,7 @@ public final class PlanCommitter {
    * Allocates one container for the fallback, if every check passes; the caller holds the write
    * lock.
    *
-   * @return null when it was allocated, else the reason code
+   * @return null when it was allocated, otherwise the reason code
    */
   String allocateByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     if (!isLive(node)) {
@@ -270,7 +280,7 @@ public final class PlanCommitter {
     return null;
   }
 
-  /** What {@link #allocateByFallback} would answer; allocates nothing. */
+  /** Returns what {@link #allocateByFallback} would return; allocates nothing. */
   String refusal(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     return isLive(node) ? new ContainerAllocation(attempt, key, node).refusal()
         : ReasonCodes.NODE_GONE;
@@ -281,8 +291,9 @@ public final class PlanCommitter {
   }
 
   /**
-   * Serves an increase or a promotion of a running container, if every check passes. There is
-   * nothing to decide: the node is the container's. The caller holds the write lock.
+   * Serves an increase or a promotion of a running container, if every check passes; returns
+   * whether it did. No node is to be chosen: it is the container's. The caller holds the write
+   * lock.
    */
   boolean allocateResize(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     ContainerAllocation allocation = new ContainerAllocation(attempt, key, node);

@@ -27,12 +27,13 @@ import org.loomcard.yarn.wire.PlanMessage;
 /**
  * Finds asks that a policy leaves waiting although they could be served, and serves their queues.
  *
- * <p>An ask is stalled when for a whole deadline it got no container, no rule that the policy
- * states kept it waiting, and at each look it fitted on a node within all limits; and when on one
- * node at least the room for it stayed free all the while. A stated rule is not believed for ever:
- * an application that holds nothing but its AM is kept waiting for {@code longestWaitMs} at most.
+ * <p>An ask is stalled when all of this was true for a whole deadline: it got no container, no rule
+ * that the policy states kept it waiting, and at each look it fitted on a node within all limits.
+ * Also, on at least one node the room for it must have stayed free all the time. A stated rule is
+ * not believed for ever: an application that has only its AM is kept waiting for {@code
+ * longestWaitMs} at most.
  *
- * <p>A look costs what a round of the {@link FifoFallback} costs, and has its bounds. For one
+ * <p>A look costs as much as a round of the {@link FifoFallback}, and has its bounds. For one
  * thread.
  */
 public final class Progress {
@@ -55,7 +56,11 @@ public final class Progress {
   private long lookedMs = NOT;
   private WaitReasons waits;
 
-  /** @param least nodes with less room than this are passed over */
+  /**
+   * Creates it.
+   *
+   * @param least nodes with less room than this are skipped
+   */
   public Progress(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
       LongSupplier nanoTime, BridgeConfig config) {
     this.cluster = cluster;
@@ -67,7 +72,7 @@ public final class Progress {
     this.serving = new FifoFallback(cluster, service, least, writeLock, nanoTime);
   }
 
-  /** The stalled asks that were found now, at most one of each queue. */
+  /** Returns the stalled asks found now, at most one of each queue. */
   List<StalledAsk> look(long atMs, WaitReasons stated) {
     if (!cluster.hasDemand()) {
       forget();
@@ -90,13 +95,16 @@ public final class Progress {
     return new ArrayList<>(confirmation.found.values());
   }
 
-  /** Nobody waits, or another one serves: all begins anew. */
+  /** Forgets all waiting times: no ask waits, or another policy or the fallback serves. */
   void forget() {
     known.clear();
     idle.clear();
   }
 
-  /** Allocates what fits to the asks of these queues that no stated rule keeps waiting. */
+  /**
+   * Allocates what fits to the asks of these queues that no stated rule keeps waiting; returns how
+   * many containers.
+   */
   int serve(Set<String> queues, long atMs, WaitReasons stated) {
     nowMs = atMs;
     waits = stated;
@@ -123,7 +131,8 @@ public final class Progress {
   /**
    * Whether the policy states a rule that keeps the ask waiting, and may still be believed.
    *
-   * @param byShare for as long as it likes, where the application holds a container: its share
+   * @param byShare whether to believe it without a limit when the application has a container: its
+   *     share
    */
   private boolean isKept(LoomcardAttempt attempt, SchedulerRequestKey key, boolean byShare) {
     long untilMs = waits.untilMs(attempt.number(), key.getPriority().getPriority(),
@@ -154,7 +163,7 @@ public final class Progress {
 
   /** What is known of one ask. */
   private static final class Waiting {
-    /** Since when every look found room for it; or {@link #NOT}. */
+    /** Since when every look has found room for it; or {@link #NOT}. */
     private long fitsSinceMs = NOT;
     /** Since when a rule has kept it waiting, with or without breaks; or {@link #NOT}. */
     private long keptSinceMs = NOT;
@@ -176,7 +185,7 @@ public final class Progress {
       fits = false;
       boolean kept = isKept(attempt, key, true);
       Waiting waiting = waiting(attempt, key);
-      // Most asks are served before the next look, and the nodes need not be read for them.
+      // Most asks are served before the next look, so the nodes need not be read for them.
       boolean young = waiting.seen == NOT || attempt.servedMs(key) > lookedMs;
       waiting.seen = pass;
       if (kept || young) {
@@ -207,7 +216,10 @@ public final class Progress {
     }
   }
 
-  /** Of the asks that have waited too long, the first of each queue for which room stayed free. */
+  /**
+   * Of the asks that have waited too long, finds the first of each queue for which room stayed
+   * free.
+   */
   private final class Confirmation implements FifoFallback.Task {
     private final Map<LoomcardQueue, StalledAsk> found = new HashMap<>();
 
@@ -269,7 +281,7 @@ public final class Progress {
 
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
-      return !isKept(attempt, key, false); // what this round allocates to it is no share
+      return !isKept(attempt, key, false); // what this round allocates to it is not its share
     }
 
     @Override

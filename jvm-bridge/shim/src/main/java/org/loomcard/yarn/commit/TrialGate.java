@@ -12,25 +12,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Submissions that wait, and may be withdrawn meanwhile. It keeps applications from queues that
- * only one of two configurations has, while the new one is tried: otherwise neither could be taken
- * away again. They wait for as long as the trial lasts; then they are accepted or refused by what
- * governs. Others wait for a look-up of groups. Every method is called under the scheduler's write
- * lock.
+ * Submissions that wait, and may be withdrawn meanwhile. While a new configuration is tried, no
+ * application may enter a queue that only one of the two configurations has: otherwise that
+ * configuration could not be removed again. Such submissions wait until the trial ends. Then the
+ * configuration in force accepts or refuses them. Other submissions wait for a look-up of groups.
+ * Every method is called under the scheduler's write lock.
  */
 public final class TrialGate {
   private static final Logger LOG = LoggerFactory.getLogger(TrialGate.class);
   private final Map<ApplicationId, Runnable> waiting = new LinkedHashMap<>();
   private PolicyConfig before;
 
-  /** A configuration is tried in place of this one, or nothing is yet (null). */
+  /**
+   * Begins the trial of a configuration that may replace this one (null: the first one is tried).
+   */
   void begin(PolicyConfig governing) {
     before = governing;
   }
 
   /**
-   * The trial is over: submissions that wait are made again, in order, on a thread of their own, as
-   * the caller holds the lock.
+   * Ends the trial: the submissions that wait are made again, in order. That happens on a separate
+   * thread, as the caller holds the lock.
    */
   void end() {
     before = null;
@@ -42,7 +44,7 @@ public final class TrialGate {
     }
   }
 
-  /** Whether a trial is under way that may yet take away the queue of the tried tree, or null. */
+  /** Whether a trial may still remove this queue (of the tried tree, or null). */
   public boolean isClosed(LoomcardQueue queue) {
     if (before == null) {
       return false;
@@ -57,9 +59,9 @@ public final class TrialGate {
   }
 
   /**
-   * The application waits.
+   * Makes the application wait.
    *
-   * @param until what for, for the log
+   * @param until what it waits for, for the log
    * @param submission makes it again, after a trial
    */
   public void add(ApplicationId id, String until, Runnable submission) {
@@ -67,12 +69,12 @@ public final class TrialGate {
     waiting.put(id, submission);
   }
 
-  /** Whether it waits still. */
+  /** Whether it still waits. */
   public boolean isWaiting(ApplicationId id) {
     return waiting.containsKey(id);
   }
 
-  /** It waits no longer; false: it did not, or was withdrawn meanwhile. */
+  /** Ends its wait; returns false if it did not wait, or was withdrawn meanwhile. */
   public boolean remove(ApplicationId id) {
     return waiting.remove(id) != null;
   }

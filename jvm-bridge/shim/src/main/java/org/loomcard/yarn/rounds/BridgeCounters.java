@@ -3,8 +3,8 @@ package org.loomcard.yarn.rounds;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What the rounds have counted since the start; each written by one thread at a time, read by
- * anyone, each on its own.
+ * What the rounds have counted since the start. Each counter is written by one thread at a time.
+ * Any thread may read it, each counter separately.
  */
 public final class BridgeCounters {
   private final AtomicLong allocatedByFallback = new AtomicLong();
@@ -28,7 +28,7 @@ public final class BridgeCounters {
   public BridgeCounters() {
   }
 
-  /** Rounds the policy was asked. */
+  /** Rounds in which the policy was called. */
   public long rounds() {
     return rounds;
   }
@@ -38,22 +38,22 @@ public final class BridgeCounters {
     return records;
   }
 
-  /** From sending the last batch to its plan's having been carried out. */
+  /** Microseconds from sending the last batch until its plan had been carried out. */
   public long lastRoundMicros() {
     return lastRoundMicros;
   }
 
-  /** The same of all rounds together. */
+  /** The sum of these microseconds over all rounds. */
   public long roundMicros() {
     return roundMicros;
   }
 
-  /** Plans refused whole, LATE. */
+  /** Plans refused as a whole, as LATE. */
   public long late() {
     return late;
   }
 
-  /** Rounds in which a policy's time was over; its plan has what was decided by then. */
+  /** Rounds in which a policy's time ran out; the plan has what was decided until then. */
   public long cut() {
     return cut;
   }
@@ -63,7 +63,7 @@ public final class BridgeCounters {
     return resyncs;
   }
 
-  /** Times an instance raised. */
+  /** Times a policy instance raised an exception. */
   public long faults() {
     return faults;
   }
@@ -73,7 +73,7 @@ public final class BridgeCounters {
     return failures;
   }
 
-  /** Times a policy process became ready after the first. */
+  /** Times a policy process became ready, without the first time. */
   public long restarts() {
     return Math.max(0, starts - 1);
   }
@@ -93,7 +93,7 @@ public final class BridgeCounters {
     return preempted;
   }
 
-  /** Decisions' containers refused. */
+  /** Containers of decisions that were refused. */
   public long refused() {
     return refused;
   }
@@ -113,7 +113,7 @@ public final class BridgeCounters {
     return stalls;
   }
 
-  /** The fallback allocated so many. From any thread. */
+  /** Adds containers that the fallback allocated. Any thread may call it. */
   public void countFallback(long containers) {
     if (containers > 0) {
       allocatedByFallback.addAndGet(containers);

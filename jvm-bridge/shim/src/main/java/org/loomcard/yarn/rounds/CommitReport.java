@@ -1,15 +1,14 @@
 package org.loomcard.yarn.rounds;
 
 /**
- * What became of one plan, in numbers; the outcomes themselves go to the policy with the next
- * batch.
+ * The outcome of one plan, in numbers; the single outcomes go to the policy with the next batch.
  */
 public final class CommitReport {
   /** Containers allocated. */
   public final int allocated;
   /** Containers marked for preemption. */
   public final int preempted;
-  /** Containers and preemptions refused, for whatever reason. */
+  /** Containers and preemptions refused, for any reason. */
   public final int refused;
 
   public CommitReport(int allocated, int preempted, int refused) {

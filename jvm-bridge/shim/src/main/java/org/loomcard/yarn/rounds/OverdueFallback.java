@@ -7,11 +7,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Serves the cluster with the fallback while the round thread waits too long for something else:
- * the policy process, a disk. The round thread says when it begins to wait and when it has ended;
- * in between it leaves the scheduler's state alone, so that they still have one user at a time.
+ * the policy process, a disk. The round thread says when it begins and ends to wait. In between it
+ * does not touch the scheduler's state, so that the state has one user at a time.
  */
 public final class OverdueFallback {
-  /** Between two rounds of the fallback: other users of YARN's lock get their turn. */
+  /** The pause between two rounds of the fallback, for other users of YARN's lock. */
   public static final long PAUSE_MS = 50;
   private static final Logger LOG = LoggerFactory.getLogger(OverdueFallback.class);
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -27,7 +27,11 @@ public final class OverdueFallback {
   private boolean served;
   private int allocated;
 
-  /** @param onServing called when a wait has become too long, before the fallback serves */
+  /**
+   * Creates it.
+   *
+   * @param onServing called when a wait has become too long, before the fallback serves
+   */
   public OverdueFallback(SchedulerState scheduler, BridgeCounters counters, Runnable onServing) {
     this.scheduler = scheduler;
     this.counters = counters;
@@ -46,8 +50,9 @@ public final class OverdueFallback {
   }
 
   /**
-   * The round thread begins to wait; after so long the fallback serves. Waits that came to nothing,
-   * such as rounds with a mirror that must be rebuilt or a trial that failed, count together.
+   * Notes that the round thread begins to wait; after {@code afterMs} the fallback serves. Waits
+   * without a result count together, such as rounds with a mirror that must be rebuilt, or a trial
+   * that failed.
    */
   void begin(long afterMs) {
     if (!unserved) {
@@ -58,13 +63,16 @@ public final class OverdueFallback {
     waiting = true;
   }
 
-  /** The cluster was served: the next wait counts from its own beginning. On the round thread. */
+  /**
+   * Notes that the cluster was served: the next wait counts from its own beginning. Call it on the
+   * round thread.
+   */
   public void served() {
     unserved = false;
   }
 
   /**
-   * The wait is over; returns when the fallback has let go of the scheduler's state.
+   * Notes that the wait has ended; returns when the fallback no longer uses the scheduler's state.
    *
    * @return how many containers it allocated meanwhile
    */
@@ -102,7 +110,7 @@ public final class OverdueFallback {
       int now = scheduler.fallbackRound();
       allocated += now;
       counters.countFallback(now);
-    } catch (Throwable e) { // whatever it is, the next try may do better
+    } catch (Throwable e) { // whatever it is, the next try may work
       LOG.error("The fallback failed while the round thread was waiting", e);
     }
   }

@@ -1,16 +1,16 @@
 package org.loomcard.yarn.rounds;
 
-/** The last thing that the policy of one queue raised, for pages. */
+/** The last exception that the policy of one queue raised, for pages. */
 public final class PolicyFault {
-  /** Characters that are shown of a text: pages are not made for more. */
+  /** How many characters of a text are shown: pages are not made for more. */
   private static final int SHOWN = 8000;
   /** The queue's path. */
   public final String queue;
-  /** When, on the engine's clock. */
+  /** When it was raised, on the engine's clock. */
   public final long atMs;
   /** What was raised. */
   public final String message;
-  /** Where, and for how long another policy serves the queue. */
+  /** Where it was raised, and for how long another policy serves the queue. */
   public final String traceback;
 
   PolicyFault(String queue, long atMs, String message, String traceback) {

@@ -23,7 +23,9 @@ import org.loomcard.yarn.wire.PlanReader;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One round after the other with a policy: close the batch, ask, read the plan, carry it out. */
+/**
+ * Runs one round after the other with a policy: close the batch, call, read the plan, carry it out.
+ */
 public final class PolicyRounds {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyRounds.class);
   private static final String HEADER = "[\"header\"]";
@@ -49,7 +51,11 @@ public final class PolicyRounds {
   private final RoundHistory history = new RoundHistory();
   private final String hello;
 
-  /** @param hello the request by which a policy process learns who we are */
+  /**
+   * Creates it.
+   *
+   * @param hello the request by which a policy process learns what it is connected to
+   */
   public PolicyRounds(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
       Watchdog watchdog, OverdueFallback overdueFallback, BridgeCounters counters, String hello) {
     this.hello = hello;
@@ -62,7 +68,7 @@ public final class PolicyRounds {
     this.counters = counters;
   }
 
-  /** The next batch begins with a snapshot, for this reason. */
+  /** Makes the next batch begin with a snapshot, for this reason. */
   public void snapshotNext(String reason) {
     snapshotReason = reason;
     wakeUps.clear();
@@ -82,7 +88,7 @@ public final class PolicyRounds {
     return snapshotReason == null && !more && wakeUps.earliestMs() > clock.nowMs();
   }
 
-  /** Milliseconds to the next wake-up or the end of a pause, at most {@code most}. */
+  /** Returns the milliseconds to the next wake-up or the end of a pause, at most {@code most}. */
   public long toNextWakeUpMs(long most) {
     long next = wakeUps.earliestMs();
     if (scheduler.hasRefusals()) {
@@ -99,7 +105,7 @@ public final class PolicyRounds {
     return reports.all();
   }
 
-  /** The rounds that a replay can begin with. */
+  /** The rounds from which a replay can begin. */
   public RoundHistory history() {
     return history;
   }
@@ -109,12 +115,12 @@ public final class PolicyRounds {
     return waits;
   }
 
-  /** What policies raised under this configuration, the last of each queue. */
+  /** What policies raised under this configuration: the last fault of each queue. */
   public List<PolicyFault> faults() {
     return new ArrayList<>(faults.values());
   }
 
-  /** Another process: what its policies raise is yet to be seen. */
+  /** Forgets faults, as another process begins: its policies have raised nothing yet. */
   public void forgetFaults() {
     faults.clear();
   }
@@ -124,7 +130,7 @@ public final class PolicyRounds {
     return saved;
   }
 
-  /** Goes back to what was saved before a trial; what was reported in it is forgotten. */
+  /** Restores what was saved before a trial, and forgets what was reported in it. */
   public void restore(Map<String, String> before) {
     reports.clear();
     faults.clear();
@@ -141,8 +147,8 @@ public final class PolicyRounds {
   }
 
   /**
-   * Drops what policies reported, and what was saved by those that the policy configuration has no
-   * longer; a policy that stays keeps its part.
+   * Drops what policies reported, and what was saved by policies that are no longer in the policy
+   * configuration; a policy that stays keeps its part.
    */
   public void forgetOutside(PolicyConfig policyConfig) {
     reports.clear();
@@ -155,10 +161,10 @@ public final class PolicyRounds {
   }
 
   /**
-   * Runs one round. While the policy thinks for longer than a round may take, the fallback serves;
-   * if it allocated anything, or the time for this round is over, the plan is refused whole.
+   * Runs one round. When the policy takes longer than a round may take, the fallback serves. If it
+   * allocated anything, or the time for this round has ended, the plan is refused as a whole.
    *
-   * @throws PolicyFailureException when the policy is of no further use
+   * @throws PolicyFailureException when the policy cannot be used any more
    */
   public RoundResult run(RunningPolicy policy, AppliedConfig applied)
       throws PolicyFailureException {
@@ -166,8 +172,8 @@ public final class PolicyRounds {
   }
 
   /**
-   * The same for a policy on trial. A plan that is late fails the trial, so it is not waited for:
-   * the policy of before is to have the cluster back.
+   * Runs a round of a policy on trial. A plan that is late fails the trial, so it is not waited
+   * for: the earlier policy is to have the cluster back.
    */
   public RoundResult runTrial(RunningPolicy policy, AppliedConfig applied)
       throws PolicyFailureException {
@@ -207,7 +213,10 @@ public final class PolicyRounds {
     return end;
   }
 
-  /** The process's account of its state; null where it has none, as of what cannot be written. */
+  /**
+   * Returns the process's account of its state; null when it has none, for example of a state that
+   * cannot be written.
+   */
   private String header(RunningPolicy policy) throws PolicyFailureException {
     overdueFallback.begin(config.roundDeadlineMs);
     try {
@@ -277,9 +286,9 @@ public final class PolicyRounds {
     }
     counters.cut += plan.cuts.length > 0 ? 1 : 0;
     String fault = note(plan.faults, policyConfig);
-    // A plan as large as a plan may be: the policy was stopped, and has more to give, unless all of
-    // it was refused. And a queue whose policy raised is served by another one from the next round
-    // on.
+    // When a plan is as large as a plan may be, the policy was stopped and has more to give, unless
+    // all of it was refused. And when the policy of a queue raised, another one serves the queue
+    // from the next round on.
     boolean stopped = plan.containers() >= config.roundMaxContainers && report.allocated > 0;
     more = stopped || fault != null && !afterFault;
     afterFault = fault != null;
@@ -292,7 +301,7 @@ public final class PolicyRounds {
     return new RoundResult(slow ? "the plan came too late" : null, fault);
   }
 
-  /** The last fault as a sentence; null if there was none. */
+  /** Returns the last fault as a sentence; null if there was none. */
   private String note(List<PlanMessage.Fault> raised, PolicyConfig policyConfig) {
     String fault = null;
     for (PlanMessage.Fault each : raised) {

@@ -1,9 +1,9 @@
 package org.loomcard.yarn.rounds;
 
 /**
- * Rounds that were refused and allocated nothing: each is followed by a pause, twice as long as the
- * one before, since the same decision at once would be refused again. After a number of them
- * in a row the mirror may be what is wrong, and is rebuilt.
+ * Pauses after rounds that were refused and allocated nothing. Each pause is twice as long as the
+ * one before, since the same decision at once would be refused again. After a number of such rounds
+ * in a row the mirror may be wrong, and is rebuilt.
  */
 public final class RefusalBackoff {
   private static final long FIRST_MS = 10;
@@ -19,7 +19,7 @@ public final class RefusalBackoff {
     clear();
   }
 
-  /** A round brought something, or nothing was refused. */
+  /** Forgets refused rounds: a round allocated something, or nothing was refused. */
   public void clear() {
     inARow = 0;
     nextRebuild = rebuildAfter;
@@ -28,9 +28,9 @@ public final class RefusalBackoff {
   }
 
   /**
-   * A round was refused and allocated nothing.
+   * Adds a round that was refused and allocated nothing.
    *
-   * @return whether the mirror should be rebuilt: after so many, then after twice as many
+   * @return whether the mirror should be rebuilt: after so many rounds, then after twice as many
    */
   public boolean add(long nowMs) {
     untilMs = nowMs + pauseMs;
@@ -46,7 +46,7 @@ public final class RefusalBackoff {
     return inARow;
   }
 
-  /** Until then refusals alone are no reason for a round. */
+  /** The time until which refusals alone are no reason for a round. */
   public long untilMs() {
     return untilMs;
   }

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What policies report about queues, by queue path, as JSON. The last report of a queue stands
+ * What policies report about queues, by queue path, as JSON. The last report of a queue is valid
  * until a plan brings another one, or another policy configuration is in force.
  */
 final class Reports {
@@ -20,12 +20,15 @@ final class Reports {
     }
   }
 
-  /** Another policy configuration is in force: its policies have reported nothing yet. */
+  /**
+   * Forgets all reports: another policy configuration is in force, and its policies have reported
+   * nothing yet.
+   */
   void clear() {
     reported = Collections.emptyMap();
   }
 
-  /** Everything that stands, for any thread. */
+  /** Returns all valid reports. Any thread may call it. */
   Map<String, String> all() {
     return reported;
   }

@@ -4,12 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What has been said in the rounds since a state that a replay can begin with: the last snapshot,
- * or the process's own account of its state. It keeps the texts that were sent anyway. Written by
- * the round thread, read by any.
+ * The messages of the rounds since a state from which a replay can begin: the last snapshot, or the
+ * process's own account of its state. It keeps the texts that were sent anyway. Written by the
+ * round thread, read by any.
  */
 public final class RoundHistory {
-  /** Beyond the first line; then it begins anew from the process's account. */
+  /** The most characters after the first line; then it begins again from the process's account. */
   private static final long MOST_CHARS = 16L << 20;
   private final List<String> lines = new ArrayList<>();
   private long chars;
@@ -19,7 +19,7 @@ public final class RoundHistory {
   }
 
   /**
-   * Forgets all; what follows can be replayed from {@code header}.
+   * Forgets all messages; what follows can be replayed from {@code header}.
    *
    * @param header the first line of a journal's segment; null: nothing is kept until the next call
    */
@@ -32,7 +32,7 @@ public final class RoundHistory {
     }
   }
 
-  /** A batch is sent, or its plan has come. */
+  /** Adds a batch that is sent, or its plan that has come. */
   synchronized void add(String text) {
     if (lines.isEmpty() && !text.startsWith("[\"segment\"")) {
       return;
@@ -41,12 +41,12 @@ public final class RoundHistory {
     chars += text.length();
   }
 
-  /** Whether it is time to begin anew. */
+  /** Whether it is time to begin again. */
   synchronized boolean isFull() {
     return chars > most;
   }
 
-  /** The lines of a segment; the plan of the last batch is missing where none came. */
+  /** Returns the lines of a segment; the plan of the last batch is missing if it has not come. */
   public synchronized List<String> lines() {
     return new ArrayList<>(lines);
   }

@@ -9,30 +9,32 @@ import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * YARN's state as the rounds see them. The scheduler's state take YARN's locks themselves. Every
- * method is called on the round thread, one at a time; but {@link #fallbackRound} also on another
- * one, while the round thread waits for something else.
+ * YARN's state for the rounds. Its methods take YARN's locks themselves. Every method is called on
+ * the round thread, one at a time. Only {@link #fallbackRound} is also called on another thread,
+ * while the round thread waits for something else.
  */
 public interface SchedulerState {
 
-  /** Whether anything happened, but for refusals, that is a reason to ask the policy. */
+  /** Whether anything happened, except refusals, that is a reason to call the policy. */
   boolean hasPendingEvents();
 
-  /** Whether an ask waits for a container, so that the next batch should not be held for long. */
+  /**
+   * Whether an ask waits for a container, so that the next batch should not be delayed for long.
+   */
   boolean hasDemand();
 
-  /** Whether decisions of the last plan were refused, which the policy does not know yet. */
+  /** Whether decisions of the last plan were refused and the policy does not know it yet. */
   boolean hasRefusals();
 
   /**
-   * Writes what happened since the last close: outcomes first, then the events in order, then asks
-   * and blacklists as they stand now; and calls {@link BatchWriter#check}.
+   * Writes what happened since the last close: first outcomes, then the events in order, then asks
+   * and blacklists in their present state. Then calls {@link BatchWriter#check}.
    *
    * <p>With {@code snapshot} everything is written from scratch (nodes, applications, attempts,
-   * containers, asks, blacklists) and what was kept for the next batch, outcomes and events, is
-   * forgotten: the snapshot already holds it. The records {@code snapshot}, {@code config} and
-   * {@code saved} were then written by the caller, and queues are numbered by the policy
-   * configuration applied last; a swap is always followed by a snapshot.
+   * containers, asks, blacklists). Outcomes and events that were kept for the next batch are
+   * forgotten: the snapshot already contains them. The caller has then written the records {@code
+   * snapshot}, {@code config} and {@code saved}. Queues are numbered by the policy configuration
+   * applied last; a snapshot always follows a swap.
    */
   void close(BatchWriter out, boolean snapshot);
 
@@ -40,19 +42,19 @@ public interface SchedulerState {
    * Carries out a plan, each decision under YARN's own checks, and keeps the outcomes for the next
    * close.
    *
-   * @param late refuse every decision with LATE
+   * @param late whether to refuse every decision with LATE
    */
   CommitReport commit(PlanMessage plan, boolean late);
 
   /**
-   * One round of the Java FIFO through the same commit path; returns the number of containers
-   * allocated. It lasts some 20 ms at most, holds YARN's lock for a few allocations at a time, and
-   * begins no sooner than a short pause after the one before. From any thread, also while a policy
-   * is asked.
+   * Runs one round of the Java FIFO through the same commit path; returns the number of containers
+   * allocated. It lasts about 20 ms at most, takes YARN's lock for a few allocations at a time, and
+   * begins no sooner than a short pause after the one before. Any thread may call it, also while a
+   * policy is being called.
    */
   int fallbackRound();
 
-  /** Whether the last round of the fallback ran out of time: the next one goes on from there. */
+  /** Whether the last round of the fallback ran out of time; the next one continues from there. */
   default boolean isFallbackUnfinished() {
     return false;
   }
@@ -66,21 +68,22 @@ public interface SchedulerState {
   void apply(PolicyConfig policyConfig, int version) throws ConfigRefusedException;
 
   /**
-   * What {@link #apply} brings from now on is a trial: until {@link #endTrial} no application comes
-   * into a queue that only the new or only the old policy configuration has, so that either can
-   * govern afterwards.
+   * Begins a trial of what {@link #apply} brings from now on. Until {@link #endTrial} no
+   * application enters a queue that only the new or only the old policy configuration has, so that
+   * either can govern afterwards.
    */
   default void beginTrial() {
   }
 
   /**
-   * Old or new policy configuration governs for good; applications that waited for that come in.
+   * Ends the trial: the old or the new policy configuration now governs, and the applications that
+   * waited for that enter.
    */
   default void endTrial() {
   }
 
   /**
-   * Whether {@link #apply} would take it; changes nothing. From any thread.
+   * Checks whether {@link #apply} would accept it; changes nothing. Any thread may call it.
    *
    * @throws ConfigRefusedException when it would not
    */
@@ -88,30 +91,36 @@ public interface SchedulerState {
 
   /**
    * Forgets what was kept for the next batch, and the headroom that the policy set for AMs: the
-   * fallback is serving, and a snapshot will follow.
+   * fallback serves now, and a snapshot will follow.
    */
   void clearPendingEvents();
 
   /**
-   * The asks that have waited for {@code loomcard.progress.deadline-ms} although they could have
-   * been served, at most one of each queue. Called several times within that deadline.
+   * Returns the asks that have waited for {@code loomcard.progress.deadline-ms} although they could
+   * have been served, at most one of each queue. Call it several times within that deadline.
    *
-   * @param waits what the policy states of asks that wait
+   * @param waits what the policy states about asks that wait
    */
   default List<StalledAsk> stalled(long nowMs, WaitReasons waits) {
     return Collections.emptyList();
   }
 
-  /** Someone else served for a while: what waits now has only begun to wait. */
+  /**
+   * Forgets waiting times: another policy or the fallback served for a while, so an ask that waits
+   * now has only begun to wait.
+   */
   default void forgetStalled() {
   }
 
-  /** One round of the fallback for these leaf queues alone; how many containers it allocated. */
+  /**
+   * Runs one round of the fallback for these leaf queues alone; returns how many containers it
+   * allocated.
+   */
   default int serveStalled(Set<String> queues, long nowMs, WaitReasons waits) {
     return 0;
   }
 
-  /** Containers that plans placed in a leaf queue since the start. */
+  /** Returns how many containers plans placed in a leaf queue since the start. */
   default long allocationsByPolicy(String queue) {
     return 0;
   }

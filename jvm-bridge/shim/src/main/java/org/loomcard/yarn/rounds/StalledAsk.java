@@ -2,25 +2,25 @@ package org.loomcard.yarn.rounds;
 
 import java.util.function.Consumer;
 
-/** An ask that could have been served for a whole deadline, and got nothing. Immutable. */
+/** An ask that could have been served for a whole deadline, and got no container. Immutable. */
 public final class StalledAsk {
   /** The path of its leaf queue. */
   public final String queue;
-  /** As YARN writes it, {@code application_..._0001}. */
+  /** The application's id as YARN writes it, {@code application_..._0001}. */
   public final String application;
   public final int priority;
   public final long allocationRequestId;
-  /** Of one container, as YARN writes it. */
+  /** The size of one container, as YARN writes it. */
   public final String size;
-  /** A node on which it would have fitted all the while. */
+  /** A node on which it would have fitted all the time. */
   public final String node;
   public final long waitedMs;
-  /** What the policy said of it last; null: nothing. */
+  /** The policy's last reason for it; null: none. */
   public final String reason;
   private final Consumer<String> diagnose;
 
   /**
-   * All fields.
+   * Sets all fields.
    *
    * @param diagnose shows a text to the application's user
    */

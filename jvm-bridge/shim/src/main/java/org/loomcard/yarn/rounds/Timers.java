@@ -9,8 +9,8 @@ import java.util.TreeSet;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * The next wanted wake-up of each instance; one each, and an instance that was not called keeps its
- * own.
+ * The next wake-up that each instance wants: one per instance. An instance that was not called
+ * keeps its wake-up.
  */
 public final class Timers {
   private final Map<Integer, Long> atMs = new HashMap<>();
@@ -25,7 +25,7 @@ public final class Timers {
     }
   }
 
-  /** The earliest; {@link Long#MAX_VALUE} when there is none. */
+  /** The earliest wake-up; {@link Long#MAX_VALUE} when there is none. */
   public long earliestMs() {
     long earliest = Long.MAX_VALUE;
     for (long at : atMs.values()) {
@@ -34,7 +34,7 @@ public final class Timers {
     return earliest;
   }
 
-  /** Takes those that are due out, in the order of instances. */
+  /** Removes and returns the instances that are due, in order. */
   public List<Integer> takeDue(long nowMs) {
     TreeSet<Integer> due = new TreeSet<>();
     for (Iterator<Map.Entry<Integer, Long>> each = atMs.entrySet().iterator(); each.hasNext();) {

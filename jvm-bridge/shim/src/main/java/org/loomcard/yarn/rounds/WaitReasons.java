@@ -8,14 +8,14 @@ import java.util.Map;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * Why asks wait, as the plans state it, and until when a rule of the policy's keeps them waiting. A
- * plan names a reason only when it is another one than before, so the last one stands; a reader
- * looks up the asks that are still outstanding.
+ * Why asks wait, as the plans state it, and until when a rule of the policy keeps them waiting. A
+ * plan names a reason only when it differs from the earlier one, so the last one stays valid.
+ * Readers look up only asks that are still outstanding.
  */
 public final class WaitReasons {
-  /** Reasons of asks long gone are pushed out by newer ones. */
+  /** How many reasons are kept; newer ones push out those of asks that ended long ago. */
   private static final int KEPT = 20_000;
-  /** Instead of a time: no rule is stated. */
+  /** Stands for a time when no rule is stated. */
   private static final long NEVER = -1;
   private final Map<List<Long>, PlanMessage.Wait> reasons = new LinkedHashMap<>();
   private final Map<Integer, PlanMessage.QueueWait> queues = new HashMap<>();
@@ -43,25 +43,27 @@ public final class WaitReasons {
     return Arrays.asList((long) attempt, (long) priority, allocationRequestId);
   }
 
-  /** A snapshot follows: the policy states them all again. */
+  /** Forgets all reasons: a snapshot follows, and the policy states them all again. */
   public synchronized void clear() {
     reasons.clear();
     queues.clear();
   }
 
-  /** What was stated last of an ask; null: nothing. */
+  /** Returns the last reason stated for an ask; null: none. */
   public synchronized String reason(int attempt, int priority, long allocationRequestId) {
     PlanMessage.Wait wait = reasons.get(key(attempt, priority, allocationRequestId));
     return wait == null ? null : wait.reason;
   }
 
-  /** Until when a rule of the policy's keeps an ask waiting; below 0: none does. */
+  /** Returns until when a rule of the policy keeps an ask waiting; below 0: no rule does. */
   public synchronized long untilMs(int attempt, int priority, long allocationRequestId) {
     PlanMessage.Wait wait = reasons.get(key(attempt, priority, allocationRequestId));
     return wait == null || wait.untilMs == null ? NEVER : wait.untilMs;
   }
 
-  /** What was stated last of all asks below a queue, by the queue's number; null: nothing. */
+  /**
+   * Returns what was stated last for all asks below a queue, by the queue's number; null: nothing.
+   */
   public synchronized PlanMessage.QueueWait of(int queue) {
     return queues.get(queue);
   }

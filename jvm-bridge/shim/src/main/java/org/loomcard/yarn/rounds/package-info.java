@@ -1,6 +1,6 @@
 /**
- * One round: the batch goes to the policy, the plan comes back and is handed to the scheduler.
- * States what the rounds need of it in {@link org.loomcard.yarn.rounds.SchedulerState}, and knows
- * nothing of YARN.
+ * One round: the batch goes to the policy, the plan comes back and goes to the scheduler. {@link
+ * org.loomcard.yarn.rounds.SchedulerState} states what the rounds need of the scheduler. This
+ * package does not use YARN.
  */
 package org.loomcard.yarn.rounds;
