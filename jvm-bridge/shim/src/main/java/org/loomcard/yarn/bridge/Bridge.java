@@ -25,9 +25,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The bridge as the scheduler uses it: {@link #load} the policy configuration, {@link #start},
- * {@link #signal} what happened, {@link #swap} policy configurations, {@link #stop}. None of its
- * threads is ever waited for by YARN's, but in {@link #swap} and {@link #refresh}, which admin
- * calls use, with a deadline.
+ * {@link #signal} what happened, {@link #swap} policy configurations, {@link #stop}. YARN's threads
+ * never wait for its threads, except in {@link #swap} and {@link #refresh}, which admin calls use,
+ * with a deadline.
  */
 public final class Bridge implements RoundDriver {
   private static final Logger LOG = LoggerFactory.getLogger(Bridge.class);
@@ -39,16 +39,24 @@ public final class Bridge implements RoundDriver {
   private final PolicyConfigStore store;
   /** YARN's own tests expect decisions at a node's heartbeat and at no other time. */
   private final boolean onHeartbeatsOnly;
-  /** Null until {@link #load}: an administrator may call before. */
+  /** Null until {@link #load}: an administrator may call earlier. */
   private volatile RoundLoop loop;
 
-  /** @param launcher how policies are started; {@link #python} for the real ones */
+  /**
+   * Creates it.
+   *
+   * @param launcher how policies are started; {@link #python} for the real ones
+   */
   public Bridge(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
       RunningPolicy.Launcher launcher, Handshake handshake) {
     this(config, clock, scheduler, launcher, handshake, new LocalStateStore(config.stateDir));
   }
 
-  /** @param store where the applied configuration and the policies' saved parts are kept */
+  /**
+   * Creates it.
+   *
+   * @param store where the applied configuration and the policies' saved parts are kept
+   */
   public Bridge(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
       RunningPolicy.Launcher launcher, Handshake handshake, StateStore store) {
     this.config = config;
@@ -60,14 +68,14 @@ public final class Bridge implements RoundDriver {
     this.store = new PolicyConfigStore(config, store);
   }
 
-  /** Starts policy processes with the Python of the settings. */
+  /** Returns a launcher of policy processes with the Python of the settings. */
   public static RunningPolicy.Launcher python(BridgeConfig config) {
     return new PolicyProcess.Launcher(config, "-P", "-m", "loomcard.bridge.process");
   }
 
   /**
-   * Loads the policy configuration to start with and applies it to the scheduler's state. Once,
-   * before {@link #start}; needs no Python.
+   * Loads the policy configuration to start with and applies it to the scheduler's state. Call it
+   * once, before {@link #start}; it needs no Python.
    *
    * @throws IOException when there is no policy configuration, or it cannot be read
    */
@@ -107,8 +115,8 @@ public final class Bridge implements RoundDriver {
   }
 
   /**
-   * Something happened that the policy should see. From any thread; costs next to nothing. Before
-   * {@link #load} it does nothing: the first round sees everything.
+   * Signals that something happened that the policy should see. Any thread may call it; it costs
+   * very little. Before {@link #load} it does nothing: the first round sees everything.
    */
   @Override
   public void signal() {
@@ -118,7 +126,7 @@ public final class Bridge implements RoundDriver {
     }
   }
 
-  /** As {@link #signal}, where an AM asked for something and waits for it. */
+  /** Like {@link #signal}, but an AM asked for something and waits for it. */
   @Override
   public void signalDemand() {
     RoundLoop running = loop;
@@ -128,10 +136,11 @@ public final class Bridge implements RoundDriver {
   }
 
   /**
-   * Replaces the policy configuration by what {@code yaml} says; waits for it, at most so long.
+   * Replaces the policy configuration by the one in {@code yaml}; waits for the end, at most {@code
+   * deadlineMs}.
    *
    * @param name the file's name, for messages
-   * @param user who asks for it, for the history; null where that is not known
+   * @param user who requests it, for the history; null when that is not known
    */
   public ConfigSwapResult swap(String yaml, String name, String user, long deadlineMs) {
     ConfigSwapResult result = ask(new ConfigSwap(yaml, name, user, deadlineMs));
@@ -142,8 +151,9 @@ public final class Bridge implements RoundDriver {
   }
 
   /**
-   * What {@link #swap} would come to: compiled in a process of its own, checked by the scheduler's
-   * state, its first round tried on an empty cluster. Nothing is changed or kept.
+   * Returns the result that {@link #swap} would have. The configuration is compiled in a separate
+   * process, checked by the scheduler's state, and its first round is tried on an empty cluster.
+   * Nothing is changed or kept.
    */
   public ConfigSwapResult dryRun(String yaml, String name, long deadlineMs) {
     return ask(new ConfigSwap(yaml, name, null, deadlineMs, true));
@@ -163,12 +173,14 @@ public final class Bridge implements RoundDriver {
     return running == null ? null : running.applied();
   }
 
-  /** What was applied and is still kept, newest first; the first one governs. */
+  /** The applied configurations that are still kept, newest first; the first one is in force. */
   public List<AppliedConfig> history() {
     return store.history();
   }
 
-  /** Swaps to what the configured policy file says now, for {@code user}; for refreshQueues. */
+  /**
+   * Swaps to the present text of the configured policy file, for {@code user}; for refreshQueues.
+   */
   @Override
   public ConfigSwapResult refresh(String user) {
     File file = config.policyFile;
@@ -186,16 +198,16 @@ public final class Bridge implements RoundDriver {
     }
   }
 
-  /** The bridge now. */
+  /** The present status of the bridge. */
   public BridgeStatus status() {
     return loop.status();
   }
 
   /**
-   * For YARN's own tests, which expect decisions inline: waits until all that was signalled has
-   * been decided.
+   * Waits until all that was signalled has been decided. For YARN's own tests, which expect
+   * decisions inline.
    *
-   * @return false: not within {@code ms}
+   * @return false when that took longer than {@code ms}
    */
   @Override
   public boolean awaitDecisions(long ms) throws InterruptedException {

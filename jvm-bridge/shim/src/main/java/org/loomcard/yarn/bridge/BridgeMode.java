@@ -5,7 +5,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who schedules now, since when, and why the policy does not. Changed by the round thread and by
+ * What schedules now, since when, and why the policy does not. Changed by the round thread and by
  * the thread of the overdue fallback; read by any thread.
  */
 final class BridgeMode {
@@ -21,7 +21,7 @@ final class BridgeMode {
     this.clock = clock;
   }
 
-  /** The bridge starts now. */
+  /** Notes that the bridge starts now. */
   void start() {
     sinceMs = clock.nowMs();
   }
@@ -34,7 +34,7 @@ final class BridgeMode {
     }
   }
 
-  /** This process decides. */
+  /** Notes that this process decides. */
   void up(String description) {
     process = description;
     if (state == BridgeStatus.State.FALLBACK) {
@@ -48,14 +48,14 @@ final class BridgeMode {
     }
   }
 
-  /** No process decides; one is being started. */
+  /** Notes that no process decides, and that one is being started. */
   void fallback() {
     process = "none; being started again";
     recoveredMs = BridgeStatus.NOT_RECOVERED;
     set(BridgeStatus.State.FALLBACK);
   }
 
-  /** The process has not answered for {@code deadlineMs}. */
+  /** Notes that the process has not answered for {@code deadlineMs}. */
   synchronized void overdue(long deadlineMs) {
     if (isUp()) {
       set(BridgeStatus.State.OVERDUE);
@@ -64,26 +64,26 @@ final class BridgeMode {
     }
   }
 
-  /** The process has answered. */
+  /** Notes that the process has answered. */
   synchronized void answered() {
     if (state == BridgeStatus.State.OVERDUE) {
       set(BridgeStatus.State.UP);
     }
   }
 
-  /** Whether the fallback serves a queue that the policy left waiting. */
+  /** Notes whether the fallback serves a queue that the policy left waiting. */
   synchronized void stalled(boolean any) {
     if (isUp() && any != (state == BridgeStatus.State.STALLED)) {
       set(any ? BridgeStatus.State.STALLED : BridgeStatus.State.UP);
     }
   }
 
-  /** Whether the policy decides, of some queues at least. */
+  /** Whether the policy decides, for some queues at least. */
   private boolean isUp() {
     return state == BridgeStatus.State.UP || state == BridgeStatus.State.STALLED;
   }
 
-  /** Why the fallback serves. */
+  /** Notes why the fallback serves. */
   void failed(String reason) {
     lastFailure = reason;
   }
@@ -105,7 +105,7 @@ final class BridgeMode {
     return lastFailure;
   }
 
-  /** When the policy was back after its last failure, or {@link BridgeStatus#NOT_RECOVERED}. */
+  /** When the policy worked again after its last failure, or {@link BridgeStatus#NOT_RECOVERED}. */
   long recoveredMs() {
     return recoveredMs;
   }

@@ -10,43 +10,48 @@ import org.loomcard.yarn.rounds.WaitReasons;
 
 /** The bridge at one moment, immutable, for pages, REST and tests. */
 public final class BridgeStatus {
-  /** Who schedules. */
+  /** What schedules. */
   public enum State {
-    /** The policy process is starting for the first time; no one schedules yet. */
+    /** Nothing schedules yet: the policy process is starting for the first time. */
     STARTING,
-    /** The policy. */
+    /** The policy schedules. */
     UP,
-    /** The policy, but for queues to which it gave nothing although it could: there the FIFO. */
+    /**
+     * The policy, except for queues that it left waiting although it could serve them: there the
+     * FIFO.
+     */
     STALLED,
     /** The FIFO in Java, since the policy process has not answered in time; it still may. */
     OVERDUE,
-    /** The FIFO in Java, until the policy process is back. */
+    /** The FIFO in Java, until the policy process works again. */
     FALLBACK,
-    /** No one: the bridge has been stopped. */
+    /** Nothing: the bridge has been stopped. */
     STOPPED
   }
 
-  /** Instead of a time: the policy never failed, or has not been back since. */
+  /** Instead of a time: the policy never failed, or has not worked since. */
   public static final long NOT_RECOVERED = -1;
 
   public final State state;
-  /** Since when, on the engine's clock. */
+  /** When this state began, on the engine's clock. */
   public final long sinceMs;
   public final AppliedConfig applied;
   public final BridgeCounters counters;
   /** Why the fallback served last; empty if it never did. */
   public final String lastFailure;
-  /** When the policy was back after that, on the engine's clock, or {@link #NOT_RECOVERED}. */
+  /** When the policy worked again after that, on the engine's clock, or {@link #NOT_RECOVERED}. */
   public final long recoveredMs;
   /** Which process answers, or what is being tried. */
   public final String process;
-  /** Of the latest plan that had any: JSON texts by queue path. */
+  /** The latest reports of the policies: JSON texts by queue path. */
   public final Map<String, String> reports;
-  /** Why asks wait, as the policy states it; goes on changing. */
+  /** Why asks wait, as the policy states it; it continues to change. */
   public final WaitReasons waits;
-  /** What policies raised since this configuration or process began, the last of each queue. */
+  /**
+   * What policies raised since this configuration or process began: the last fault of each queue.
+   */
   public final List<PolicyFault> faults;
-  /** Queues to which the policy gave nothing, the last time of each. */
+  /** The last stall of each queue that the policy left waiting. */
   public final List<QueueStall> stalls;
 
   BridgeStatus(State state, long sinceMs, AppliedConfig applied, BridgeCounters counters,

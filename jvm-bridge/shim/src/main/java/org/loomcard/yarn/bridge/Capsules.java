@@ -29,14 +29,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps what is needed to see a fault of a policy again elsewhere: the last rounds, the policy
- * configuration with the texts of its policies' files, the versions and the reason, in one file
- * that only the ResourceManager's user may read. {@code loomcard replay FILE} shows it.
+ * Keeps what is needed to reproduce a fault of a policy elsewhere. One file, that only the
+ * ResourceManager's user may read, contains the last rounds, the policy configuration with the
+ * texts of its policies' files, the versions and the reason. {@code loomcard replay FILE} shows it.
  */
 final class Capsules {
   static final String FOLDER = "capsules";
   static final int KEPT = 10;
-  /** A fault that comes again and again must not push out all others. */
+  /** A fault that is repeated must not push out all others. */
   private static final long EVERY_MS = 60_000;
   private static final Logger LOG = LoggerFactory.getLogger(Capsules.class);
   private static final DateTimeFormatter NAME =
@@ -49,7 +49,9 @@ final class Capsules {
   private final Map<String, Long> keptAtMs = new HashMap<>();
 
   /**
-   * @param hello the request by which the process learned who we are
+   * Creates it.
+   *
+   * @param hello the request by which the process learned what it is connected to
    * @param later runs what writes to the disk
    */
   Capsules(File stateDir, EngineClock clock, RoundHistory history, String hello,
@@ -62,7 +64,7 @@ final class Capsules {
   }
 
   /**
-   * Keeps one. On the round thread; the file is written elsewhere.
+   * Keeps one capsule. Call it on the round thread; the file is written on another one.
    *
    * @param kind what went wrong: stalled, late, failed or raised
    */
@@ -132,7 +134,7 @@ final class Capsules {
     out.closeEntry();
   }
 
-  /** The texts of the policies' files that this configuration names. */
+  /** Adds the texts of the policies' files that this configuration names. */
   private void addPolicies(ZipOutputStream out, AppliedConfig applied) throws IOException {
     Path copies = stateDir.resolve(PolicyConfigStore.COPIES);
     if (!Files.isDirectory(copies)) {
@@ -150,7 +152,7 @@ final class Capsules {
     }
   }
 
-  /** The oldest go, and what a ResourceManager that was killed left half written. */
+  /** Deletes the oldest files, and incomplete ones that a killed ResourceManager left. */
   private static void prune(Path folder) throws IOException {
     try (DirectoryStream<Path> torn = Files.newDirectoryStream(folder, "capsule-*.draft")) {
       for (Path draft : torn) {

@@ -3,14 +3,14 @@ package org.loomcard.yarn.bridge;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Lets a caller wait until the round thread has dealt with all that happened before the call. For
+ * Makes a caller wait until the round thread has handled all that happened before the call. For
  * tests of YARN.
  */
 final class RoundBarrier {
   private long asked;
   private long reached;
 
-  /** What the round thread is about to deal with. */
+  /** Returns a ticket for what the round thread is about to handle. */
   synchronized long ticket() {
     return asked;
   }
@@ -27,7 +27,7 @@ final class RoundBarrier {
     }
   }
 
-  /** False: not in time. */
+  /** Waits; returns false when that took too long. */
   synchronized boolean await(long ms, Runnable wake) throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
     long ticket = ++asked;

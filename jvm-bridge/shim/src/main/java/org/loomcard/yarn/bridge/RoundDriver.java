@@ -5,15 +5,18 @@ import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** What runs the rounds: the {@link Bridge} to the policy process, or a test's own driver. */
 public interface RoundDriver {
-  /** Loads the policy configuration to start with and applies it. Once, before {@link #start}. */
+  /**
+   * Loads the policy configuration to start with and applies it. Call it once, before {@link
+   * #start}.
+   */
   void load() throws IOException;
 
   void start();
 
-  /** Something happened that the policy should see. Returns at once. */
+  /** Signals that something happened that the policy should see. Returns at once. */
   void signal();
 
-  /** As {@link #signal}; an AM asked for something and waits for it. */
+  /** Like {@link #signal}, but an AM asked for something and waits for it. */
   default void signalDemand() {
     signal();
   }

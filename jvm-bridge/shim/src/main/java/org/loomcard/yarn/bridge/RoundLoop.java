@@ -28,9 +28,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The round thread. It alone touches the scheduler's state for the policy: rounds while the policy
- * answers, the fallback while there is none, the trial of a new configuration between rounds. While
- * it waits for something else for too long, {@link OverdueFallback} has the scheduler's state.
+ * The round thread. Only this thread uses the scheduler's state for the policy: rounds while the
+ * policy answers, the fallback while no policy does, the trial of a new configuration between
+ * rounds. While it waits too long for something else, {@link OverdueFallback} uses the scheduler's
+ * state.
  */
 final class RoundLoop implements Runnable, SwapExecution.Loop {
   private static final Logger LOG = LoggerFactory.getLogger(RoundLoop.class);
@@ -108,12 +109,15 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     watchdog.stop();
   }
 
-  /** Something happened that the policy should see. From any thread; costs an increment. */
+  /**
+   * Signals that something happened that the policy should see. Any thread may call it; it costs an
+   * increment.
+   */
   void signal() {
     throttle.signal();
   }
 
-  /** An AM asked for something. From any thread. */
+  /** Signals that an AM asked for something. Any thread may call it. */
   void signalDemand() {
     throttle.signalDemand();
   }
@@ -131,7 +135,10 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     return swaps.ask(swap);
   }
 
-  /** Waits until all that happened before this call has been dealt with; false: not in time. */
+  /**
+   * Waits until all that happened before this call has been handled; returns false if that took too
+   * long.
+   */
   boolean awaitDecisions(long ms) throws InterruptedException {
     return barrier.await(ms, throttle::signal);
   }
@@ -141,7 +148,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     while (!mode.is(BridgeStatus.State.STOPPED)) {
       try {
         turnOnce();
-      } catch (Throwable e) { // without this thread no one schedules
+      } catch (Throwable e) { // without this thread nothing schedules
         LOG.error("The round thread failed; it continues", e);
       }
     }
@@ -159,7 +166,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       if (breaker.bad() && current != null) {
         failed("the scheduler's state failed: " + e);
       } else if (current == null) {
-        throttle.rest(OverdueFallback.PAUSE_MS); // what fails at once fills the log
+        throttle.rest(OverdueFallback.PAUSE_MS); // an immediate failure would fill the log
       }
     }
     if (!mode.is(BridgeStatus.State.STARTING) && !(current != null && rounds.isWanted())) {
@@ -168,7 +175,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     throttle.await(waitMs());
   }
 
-  /** YARN's own tests want decisions at a node's heartbeat and at no other time. */
+  /** Whether it may act: YARN's own tests want decisions only at a node's heartbeat. */
   private boolean mayAct() {
     return config.inlineWaitMs == 0 || barrier.isAsked();
   }
@@ -211,7 +218,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     }
   }
 
-  /** The breaker closes: a policy process is there again. */
+  /** Closes the breaker: a policy process is ready again. */
   private void close(Supervisor.Started fresh) {
     counters.starts++;
     rounds.forgetFaults();
@@ -226,7 +233,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       if (end.bad != null || end.fault != null) {
         keepCapsule(end.bad != null ? "late" : "raised", end.bad != null ? end.bad : end.fault);
       }
-      if (end.bad == null) { // a fault is one queue's affair
+      if (end.bad == null) { // a fault concerns one queue only
         breaker.good();
       } else if (breaker.bad()) {
         failed(config.breakerFailures
@@ -238,7 +245,10 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     }
   }
 
-  /** What is saved in a trial may yet be taken back. Only the newest parts wait for the disk. */
+  /**
+   * Writes what policies saved, except in a trial, which may be rolled back. Only the newest parts
+   * wait for the disk.
+   */
   private void keepSaved() {
     if (!swapping.isPending() && rounds.takeSavedChanged()
         && unwritten.getAndSet(new TreeMap<>(rounds.saved())) == null) {
@@ -246,7 +256,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     }
   }
 
-  /** The breaker opens: the fallback serves; the process is ended and started again later. */
+  /** Opens the breaker: the fallback serves; the process is ended and started again later. */
   @Override
   public void failed(String reason) {
     Supervisor.Started gone = current;
@@ -265,7 +275,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
         mode.failed(reason + "\n" + traceback);
         LOG.warn("The policy process says of its failure:\n{}", traceback);
       }
-      counters.failures++; // last: a reader of the count finds the reason
+      counters.failures++; // last: then a reader of the count finds the reason
     });
   }
 
@@ -289,22 +299,22 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       mode.set(BridgeStatus.State.FALLBACK);
     }
     overdueFallback.served();
-    // First forget, then serve: an event that comes meanwhile asks for another round.
+    // First forget, then serve: an event in between causes another round.
     scheduler.clearPendingEvents();
     counters.countFallback(scheduler.fallbackRound());
     if (served && !scheduler.isFallbackUnfinished()) {
-      throttle.rest(OverdueFallback.PAUSE_MS); // others want YARN's lock too
+      throttle.rest(OverdueFallback.PAUSE_MS); // other threads need YARN's lock too
     }
     served = true;
   }
 
-  /** On the thread of the overdue fallback. */
+  /** Called on the thread of the overdue fallback. */
   private synchronized void overdue() {
     counters.overdue++;
     mode.overdue(config.roundDeadlineMs);
   }
 
-  // What a swap asks of the loop.
+  // What a swap needs of the loop.
 
   @Override
   public AppliedConfig applied() {

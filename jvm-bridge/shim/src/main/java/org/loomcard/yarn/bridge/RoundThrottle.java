@@ -6,16 +6,16 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * When the round thread runs. YARN's threads signal, which costs them an increment; the round
- * thread waits, and at light load delays a small batch, since tiny batches cost CPU. The delay
- * counts from the batch before, so that an ask after a quiet time is sent at once. A batch for
- * which no ask waits changes no allocation, and may be delayed longer.
+ * Decides when the round thread runs. YARN's threads signal, which costs them an increment. The
+ * round thread waits; at light load it also delays a small batch, since tiny batches cost CPU. The
+ * delay counts from the previous batch, so that an ask after a quiet time is sent at once. A batch
+ * for which no ask waits changes no allocation, and may be delayed longer.
  */
 final class RoundThrottle {
-  /** Records of a batch, or signals, from which on delaying gains nothing. */
+  /** From this many records of a batch, or signals, delaying gains nothing. */
   private static final int BUSY = 64;
   private final AtomicInteger signals = new AtomicInteger();
-  /** How much longer a batch may be delayed while nothing is asked for. */
+  /** How many times longer a batch may be delayed while no ask waits. */
   private static final int IDLE_DELAYS = 8;
   private final long delayNanos;
   private final long idleDelayNanos;
@@ -27,15 +27,17 @@ final class RoundThrottle {
   }
 
   /**
+   * Creates it.
+   *
    * @param delayMs how long a small batch is delayed while an ask waits
-   * @param idleDelayMs and while none does
+   * @param idleDelayMs how long it is delayed while no ask waits
    */
   RoundThrottle(long delayMs, long idleDelayMs) {
     this.delayNanos = TimeUnit.MILLISECONDS.toNanos(delayMs);
     this.idleDelayNanos = TimeUnit.MILLISECONDS.toNanos(idleDelayMs);
   }
 
-  /** Something happened. From any thread. */
+  /** Signals that something happened. Any thread may call it. */
   void signal() {
     int before = signals.getAndIncrement();
     if (before == 0 || before == BUSY) {
@@ -43,18 +45,18 @@ final class RoundThrottle {
     }
   }
 
-  /** Something was asked for: a batch that is delayed for longer is looked at again. */
+  /** Signals an ask: a batch with a longer delay is looked at again. */
   void signalDemand() {
     signals.getAndIncrement();
     LockSupport.unpark(waiter);
   }
 
-  /** Forgets the signals so far; what they stood for must be looked at after this. */
+  /** Forgets the signals so far; the caller must look at their causes after this. */
   void take() {
     signals.set(0);
   }
 
-  /** Waits for a signal, at most so long. On the round thread. */
+  /** Waits for a signal, at most {@code ms}. On the round thread. */
   void await(long ms) {
     waiter = Thread.currentThread();
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
@@ -64,7 +66,7 @@ final class RoundThrottle {
     }
   }
 
-  /** Waits that long, whatever is signalled. On the round thread. */
+  /** Waits {@code ms}, even if something is signalled. On the round thread. */
   void rest(long ms) {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
     for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
@@ -73,7 +75,7 @@ final class RoundThrottle {
   }
 
   /**
-   * Lets a small batch grow, and takes it as sent; returns at once where the last one was large. On
+   * Lets a small batch grow, and counts it as sent; returns at once if the last one was large. On
    * the round thread.
    *
    * @param demand whether an ask waits; read again at each signal of demand

@@ -18,17 +18,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The watchdog for progress: a queue whose policy leaves an ask waiting, although it could be
- * served, is served by the fallback for a while; then the policy is tried again there. Each time in
- * a row it rests for twice as long, as a policy that raises does. On the round thread, but for
+ * The watchdog for progress. When a policy leaves an ask waiting although it could be served, the
+ * fallback serves the queue for a while; then the policy is tried again there. Each further time in
+ * a row the policy rests for twice as long, like a policy that raises. On the round thread, except
  * {@link #all}.
  */
 final class StalledQueues {
   static final long FIRST_REST_MS = 1_000;
   static final long LONGEST_REST_MS = 300_000;
-  /** So many containers by the policy, and the next stall of the queue is the first one again. */
+  /**
+   * After so many containers from the policy, the next stall of the queue counts as the first
+   * again.
+   */
   static final int GOOD_ALLOCATIONS = 20;
-  /** Between two rounds of the fallback: the policy of the other queues gets its turn. */
+  /** The pause between two rounds of the fallback, for the policies of the other queues. */
   private static final long SERVE_EVERY_MS = 100;
   private static final Logger LOG = LoggerFactory.getLogger(StalledQueues.class);
   private final SchedulerState scheduler;
@@ -37,13 +40,17 @@ final class StalledQueues {
   private final Consumer<String> onStall;
   private final long lookEveryMs;
   private final Map<String, QueueStall> stalls = new ConcurrentSkipListMap<>();
-  /** What the policy had placed in a queue when its rest ended. */
+  /** How many containers the policy had placed in a queue when its rest ended. */
   private final Map<String, Long> allocationsBefore = new HashMap<>();
   private Set<String> resting = new HashSet<>();
   private long lookAtMs;
   private long serveAtMs;
 
-  /** @param onStall called with the reason when a queue has stalled */
+  /**
+   * Creates it.
+   *
+   * @param onStall called with the reason when a queue has stalled
+   */
   StalledQueues(BridgeConfig config, SchedulerState scheduler, BridgeCounters counters,
       WaitReasons waits, Consumer<String> onStall) {
     this.scheduler = scheduler;
@@ -64,7 +71,7 @@ final class StalledQueues {
     return !resting.isEmpty();
   }
 
-  /** Another policy or process, or the fallback serves everybody: nobody is to blame yet. */
+  /** Forgets all stalls: another policy or process begins, or the fallback serves every queue. */
   void clear() {
     stalls.clear();
     allocationsBefore.clear();
@@ -72,7 +79,7 @@ final class StalledQueues {
     scheduler.forgetStalled();
   }
 
-  /** Looks, if it is time to, and serves the queues that have stalled. */
+  /** Looks for stalls, if it is time to, and serves the queues that have stalled. */
   void step(long nowMs) {
     if (lookEveryMs == 0) {
       return;
@@ -92,7 +99,7 @@ final class StalledQueues {
     }
   }
 
-  /** How long the round thread may wait before the next step, at most {@code most}. */
+  /** Returns how long the round thread may wait before the next step, at most {@code most}. */
   long toNextMs(long nowMs, long most) {
     if (lookEveryMs == 0) {
       return most;

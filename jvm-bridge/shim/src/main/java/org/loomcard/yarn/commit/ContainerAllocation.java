@@ -49,7 +49,7 @@ final class ContainerAllocation {
     return refusal(node.getUnallocatedResource(), true);
   }
 
-  /** Returns the same for the node when it is empty. */
+  /** Returns the same for the node as if it were empty and had no reservation. */
   String refusalOnEmptyNode() {
     return refusal(node.getTotalResource(), false);
   }

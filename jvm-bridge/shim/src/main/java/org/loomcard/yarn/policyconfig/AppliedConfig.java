@@ -5,21 +5,21 @@ import org.loomcard.yarn.json.JsonText;
 import org.loomcard.yarn.json.MessageException;
 
 /**
- * A policy configuration that governs, or did: the compiled form, the version it was applied as,
+ * A policy configuration that is or was in force: the compiled form, the version it was applied as,
  * its YAML, and who applied it when.
  */
 public final class AppliedConfig {
   public final PolicyConfig policyConfig;
-  /** Counts from 1, the policy configuration of the first start. */
+  /** Counts from 1, which is the policy configuration of the first start. */
   public final int version;
-  /** The text it was compiled from; null where only the compiled form was given. */
+  /** The text it was compiled from; null when only the compiled form was given. */
   public final String yaml;
-  /** Who applied it; null where that is not known, as of the first start. */
+  /** Who applied it; null when that is not known, as for the first start. */
   public final String user;
-  /** When it was applied, in milliseconds since 1970; 0 where that is not known. */
+  /** When it was applied, in milliseconds since 1970; 0 when that is not known. */
   public final long atMs;
 
-  /** One of unknown user and time. */
+  /** Creates one of unknown user and time. */
   public AppliedConfig(PolicyConfig policyConfig, int version, String yaml) {
     this(policyConfig, version, yaml, null, 0);
   }
@@ -33,7 +33,7 @@ public final class AppliedConfig {
     this.atMs = atMs;
   }
 
-  /** The text that is kept of it. */
+  /** Returns the text in which it is kept. */
   String json() {
     StringBuilder text = new StringBuilder("{\"version\":").append(version);
     text.append(",\"at_ms\":").append(atMs).append(",\"user\":");
@@ -42,7 +42,7 @@ public final class AppliedConfig {
     return text.append('}').toString();
   }
 
-  /** Reads what {@link #json} wrote; texts of earlier releases hold neither user nor time. */
+  /** Reads what {@link #json} wrote; texts of earlier releases contain neither user nor time. */
   static AppliedConfig read(String text) throws MessageException {
     int version = 0;
     long atMs = 0;

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The secret in the state folder that a caller shows where HTTP does not prove who calls: who knows
- * it can read that folder. Kept across restarts; to renew it, delete the file.
+ * The secret in the state folder. A caller sends it when HTTP does not prove who calls: a caller
+ * that knows it can read that folder. It is kept across restarts; to renew it, delete the file.
  */
 public final class ApplyToken {
   /** Its file in the state folder. */
@@ -33,18 +33,18 @@ public final class ApplyToken {
   private final File folder;
   private final Path file;
 
-  /** Of this state folder. */
+  /** Creates the token of this state folder. */
   public ApplyToken(File folder) {
     this.folder = folder;
     file = folder.toPath().resolve(FILE);
   }
 
-  /** Where it lies. */
+  /** The path of its file. */
   public Path file() {
     return file;
   }
 
-  /** Sees that there is one. A folder that takes no file now is logged. */
+  /** Makes the file if it is missing. A folder that cannot take a file now is logged. */
   public void prepare() {
     try {
       current();
@@ -54,7 +54,7 @@ public final class ApplyToken {
   }
 
   /**
-   * Whether the text is the token; takes the same time wherever they differ.
+   * Whether the text is the token; takes the same time wherever the two differ.
    *
    * @param given what a caller sent, null for nothing
    * @throws IOException when there is no token and none can be made; one sentence
@@ -65,7 +65,10 @@ public final class ApplyToken {
         && MessageDigest.isEqual(expected, given.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Read at each change, so that one that was renewed or copied here counts at once. */
+  /**
+   * Reads the file at each change, so that a token that was renewed or copied here is valid at
+   * once.
+   */
   private synchronized String current() throws IOException {
     String problem;
     try {
@@ -105,7 +108,7 @@ public final class ApplyToken {
     return null;
   }
 
-  /** Written beside and renamed: nobody reads half a token. */
+  /** Writes a new token beside the old and renames it: no reader gets half a token. */
   private String renewed() throws IOException {
     StateFolder.prepare(folder);
     Path draft = file.resolveSibling(FILE + ".draft");

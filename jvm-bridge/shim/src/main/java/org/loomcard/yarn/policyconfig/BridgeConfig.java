@@ -8,8 +8,9 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * The settings of Loomcard in the ResourceManager, typed and read once. Every key of ours is named
- * here. A bad value is an {@link IllegalArgumentException} that names key, value and expectation.
+ * The settings of Loomcard in the ResourceManager, typed and read once. Every key of Loomcard is
+ * named here. A bad value causes an {@link IllegalArgumentException} that names key, value and
+ * expectation.
  */
 public final class BridgeConfig {
   public static final String SETUP_PATH = "loomcard.setup.path";
@@ -51,7 +52,7 @@ public final class BridgeConfig {
   public static final String APPLY_UNAUTHENTICATED = "loomcard.apply.unauthenticated";
   public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
 
-  static { // names of the version before; Hadoop logs a warning that names the new one
+  static { // names of the earlier version; Hadoop logs a warning with the new one
     Configuration.addDeprecation("loomcard.round.hold-ms", ROUND_BATCH_DELAY_MS);
   }
 
@@ -63,65 +64,69 @@ public final class BridgeConfig {
    * one in the state folder.
    */
   public final File setupPath;
-  /** Where an applied YAML text is written, and what refreshQueues reads; null: neither. */
+  /** Where an applied YAML text is written, and what refreshQueues reads; null: no such file. */
   public final File policyFile;
-  /** Folders with policies of the operator's own; empty: installed ones only. */
+  /** Folders with the operator's own policies; empty: installed ones only. */
   public final List<String> policyPath;
-  /** Where the applied policy configuration is kept; made when absent. */
+  /** Where the applied policy configuration is kept; made when it is missing. */
   public final File stateDir;
-  /** Whether the state folder, and a local state store, are seen by every ResourceManager. */
+  /** Whether every ResourceManager sees the state folder, and so a local state store. */
   public final boolean stateShared;
-  /** How long one write of the state may take before it is given up. */
+  /** How long one write of the state may take before it is abandoned. */
   public final long stateDeadlineMs;
   /** Where the policy process writes its journal; null: none. */
   public final File journalDir;
-  /** Rounds a journal segment. */
+  /** How many rounds a journal segment contains. */
   public final int journalSegmentRounds;
-  /** What all segments together may take; the oldest are deleted. */
+  /** How much space all segments together may take; the oldest are deleted. */
   public final int journalMaxMb;
   /** The Python interpreter that has the package loomcard. */
   public final String python;
   /** Memory that the policy process may use; 0: half of what the machine has. */
   public final long processMaxMemoryMb;
-  /** A longer reply is a failure of the policy. */
+  /** The longest reply; a longer one is a failure of the policy. */
   public final long processMaxReplyMb;
-  /** Keys (priority, allocation request id) with outstanding containers of one attempt. */
+  /**
+   * How many keys (priority, allocation request id) with outstanding containers one attempt may
+   * have.
+   */
   public final int maxAskKeys;
   /**
-   * Hosts, racks and {@code *} that one attempt may name under one key; a name counts once for each
-   * 64 characters begun, here and below.
+   * How many hosts, racks and {@code *} one attempt may name under one key. Here and below, a name
+   * counts once for each 64 characters begun.
    */
   public final int maxKeyRows;
   /** The same under all its keys together. */
   public final int maxAskRows;
-  /** Different sizes of containers that one attempt may ask for. */
+  /** How many different sizes of containers one attempt may ask for. */
   public final int maxAskSizes;
-  /** Hosts and racks on the blacklist of one attempt. */
+  /** How many hosts and racks the blacklist of one attempt may have. */
   public final int maxBlacklist;
-  /** What all live attempts of one user may have together, of each of these three. */
+  /** How many of each of these three all live attempts of one user may have together. */
   public final int maxUserRows;
   public final int maxUserSizes;
   public final int maxUserBlacklist;
   /**
-   * From then on the fallback serves, although the call is still pending; a plan that comes later
-   * is refused whole, LATE.
+   * After this time the fallback serves, although the call is still pending. A plan that comes
+   * later is refused as a whole, as LATE.
    */
   public final long roundDeadlineMs;
-  /** A plan that has not come after this ends the process. */
+  /** The time after which a plan that has not come ends the process. */
   public final long roundHardDeadlineMs;
   /**
    * What a snapshot adds to both deadlines for each of its records, in microseconds: it may be as
    * large as the cluster. The fallback does not wait for it.
    */
   public final long roundSnapshotMicros;
-  /** How long a small batch may be held at light load; 0: never. */
+  /** How long a small batch may be delayed at light load; 0: never. */
   public final long batchDelayMs;
   /**
-   * Containers that one plan may allocate; the next round follows at once. Without such a bound an
-   * empty cluster with a large backlog asks for a plan that can only be late, again and again.
+   * How many containers one plan may allocate; the next round follows at once. Without such a
+   * limit, an empty cluster with a large backlog would ask again and again for a plan that can only
+   * be late.
    */
   public final int roundMaxContainers;
-  /** Rounds in a row that are refused whole after which the policy gets a snapshot. */
+  /** After so many rounds in a row that are refused as a whole, the policy gets a snapshot. */
   public final int refusedRounds;
   /**
    * How long an ask may wait while room that it fits stays idle, before the fallback serves its
@@ -129,37 +134,37 @@ public final class BridgeConfig {
    */
   public final long progressDeadlineMs;
   /**
-   * How long a policy may keep an application waiting by a rule of its own while that application
-   * holds nothing but its AM.
+   * How long a policy may keep an application waiting by a rule of its own while the application
+   * has only its AM.
    */
   public final long progressLongestWaitMs;
   /**
-   * Bad rounds in a row, late or with a lost mirror, after which the fallback serves and the
+   * After so many bad rounds in a row, late or with a lost mirror, the fallback serves and the
    * process is started again.
    */
   public final int breakerFailures;
-  /** Wait before the first restart; doubles up to {@link #restartBackoffMaxMs}. */
+  /** The wait before the first restart; doubles up to {@link #restartBackoffMaxMs}. */
   public final long restartBackoffMs;
   public final long restartBackoffMaxMs;
   /**
-   * How long the fallback leaves the cluster to a process that is starting for the first time. Not
-   * longer by default than a round may take: a cluster whose policy does not come is served.
+   * How long the fallback waits for a process that is starting for the first time. By default not
+   * longer than a round may take, so that a cluster is served if its policy does not come.
    */
   public final long startGraceMs;
-  /** A process that is not ready after this is ended. */
+  /** The time after which a process that is not ready is ended. */
   public final long startDeadlineMs;
-  /** How often the policies' durable parts are asked for and written. */
+  /** How often the policies' durable parts are requested and written. */
   public final long savedEveryMs;
   /** How long each step of a swap may take: start of its process, compilation, next round. */
   public final long swapDeadlineMs;
   /**
-   * Whether policy configurations are taken from every user where {@code yarn.admin.acl} is {@code
-   * *}.
+   * Whether policy configurations are accepted from every user when {@code yarn.admin.acl} is
+   * {@code *}.
    */
   public final boolean applyAnyAdmin;
   /**
-   * Take policy configurations without the {@link ApplyToken} over HTTP that does not prove who
-   * calls. Deprecated: goes with the next version.
+   * Whether to accept policy configurations without the {@link ApplyToken} over HTTP that does not
+   * prove who calls. Deprecated: the next version removes it.
    */
   public final boolean applyUnauthenticated;
   /**
@@ -218,8 +223,8 @@ public final class BridgeConfig {
   }
 
   /**
-   * Hadoop's own default for temporary files is a folder of /tmp, where any user may have made ours
-   * before us, and which the next boot may clear.
+   * Returns the default state folder. Hadoop's own default for temporary files is a folder of /tmp:
+   * any user may have created our folder there first, and the next boot may clear it.
    */
   private static File defaultStateDir(Configuration conf) {
     String temporary = conf.get("hadoop.tmp.dir");

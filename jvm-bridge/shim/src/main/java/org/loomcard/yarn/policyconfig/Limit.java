@@ -8,9 +8,9 @@ import java.util.Map;
  * name.
  */
 public final class Limit {
-  /** Millionths of the parent's capacity of the same kind; -1 where amounts are given. */
+  /** Millionths of the parent's capacity of the same kind; -1 when amounts are given. */
   public final int ppm;
-  /** Amounts by resource type; empty where a share is given. */
+  /** Amounts by resource type; empty when a share is given. */
   public final Map<String, Long> amounts;
 
   private Limit(int ppm, Map<String, Long> amounts) {

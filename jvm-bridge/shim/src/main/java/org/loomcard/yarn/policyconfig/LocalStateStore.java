@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Files in a folder of this machine, for their owner alone: written beside, forced to disk,
- * renamed.
+ * Files in a folder of this machine that only their owner may read. Each is written beside the old
+ * one, forced to disk, and renamed.
  */
 public final class LocalStateStore implements StateStore {
   private static final Logger LOG = LoggerFactory.getLogger(LocalStateStore.class);
@@ -35,12 +35,12 @@ public final class LocalStateStore implements StateStore {
   }
 
   /**
-   * Makes the folder and tries to write into it. A folder in use that takes no writes now, as on a
-   * full or read-only disk, is no reason to keep the cluster down: that is logged, and the FIFO
-   * serves until the policy process finds room there.
+   * Makes the folder and tries to write into it. A folder in use may take no writes now, for
+   * example on a full or read-only disk. That does not keep the cluster down: it is logged, and the
+   * FIFO serves until the policy process finds room there.
    *
-   * @throws IOException when a folder that holds nothing yet cannot be written; the message names
-   *     the setting and what to do
+   * @throws IOException when a folder that contains nothing yet cannot be written; the message
+   *     names the setting and what to do
    */
   public void check(String setting) throws IOException {
     try {
@@ -111,7 +111,7 @@ public final class LocalStateStore implements StateStore {
   static void write(Path path, String text, FileAttribute<?>... mode) throws IOException {
     Files.createDirectories(path.getParent());
     Path draft = path.resolveSibling(path.getFileName() + ".draft");
-    Files.deleteIfExists(draft); // one that was left may have another mode
+    Files.deleteIfExists(draft); // an old draft may have another mode
     try (FileChannel channel = FileChannel.open(draft,
         EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), mode)) {
       ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));

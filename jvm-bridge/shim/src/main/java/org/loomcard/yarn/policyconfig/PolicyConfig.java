@@ -11,14 +11,14 @@ import org.loomcard.yarn.json.JsonCursor;
 import org.loomcard.yarn.json.MessageException;
 
 /**
- * A compiled policy configuration, immutable: what Python made of a YAML file. Java reads it and
- * never changes a byte of it.
+ * A compiled policy configuration, immutable: the output of Python for a YAML file. Java reads it
+ * and never changes a byte of it.
  */
 public final class PolicyConfig {
   /** The schema of policy configurations and of all messages that this shim speaks. */
   public static final int SCHEMA = 1;
 
-  /** The canonical text, as it came. */
+  /** The canonical text, exactly as it was received. */
   public final String json;
   /** SHA-256 of the rest, in hex. */
   public final String hash;
@@ -26,7 +26,7 @@ public final class PolicyConfig {
   public final String source;
   /** What the policies declare to need, such as {@code heartbeats}. */
   public final Set<String> needs;
-  /** Depth-first, root first; a queue's number is its place here. */
+  /** Depth-first, root first; a queue's number is its index here. */
   public final List<QueueSpec> queues;
   private final Map<String, QueueSpec> byPath = new HashMap<>();
 
@@ -55,7 +55,7 @@ public final class PolicyConfig {
   /**
    * Reads a compiled policy configuration.
    *
-   * @throws MessageException when it is none of {@link #SCHEMA}, naming the place
+   * @throws MessageException when it does not follow {@link #SCHEMA}; names the place
    */
   public static PolicyConfig read(String json) throws MessageException {
     JsonCursor in = new JsonCursor(json);

@@ -17,12 +17,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What must survive a restart of the ResourceManager: the configuration applied last, those before
- * it, and the policies' saved parts. A {@link StateStore} keeps the texts; no write takes longer
- * than {@code loomcard.state.deadline-ms}.
+ * What must survive a restart of the ResourceManager: the configuration applied last, earlier ones,
+ * and the policies' saved parts. A {@link StateStore} keeps the texts; no write takes longer than
+ * {@code loomcard.state.deadline-ms}.
  */
 public final class PolicyConfigStore {
-  /** Applied configurations that are kept, the governing one among them. */
+  /** How many applied configurations are kept, including the one in force. */
   public static final int KEPT = 10;
   private static final Logger LOG = LoggerFactory.getLogger(PolicyConfigStore.class);
   private static final String APPLIED = "applied.json";
@@ -34,13 +34,13 @@ public final class PolicyConfigStore {
   private final BridgeConfig config;
   private final StateStore store;
   private final StateWriter writer;
-  /** Newest first, the governing one at the head; empty before {@link #load}. */
+  /** Newest first, beginning with the one in force; empty before {@link #load}. */
   private volatile List<AppliedConfig> kept = Collections.emptyList();
-  /** Whether the governing one was written: the configured one of a single machine is not. */
+  /** Whether the one in force was written; the configured one of a single machine is not. */
   private volatile boolean written;
   private boolean moved;
 
-  /** One that keeps all in the local folder of the settings. */
+  /** Creates one that keeps everything in the local folder of the settings. */
   public PolicyConfigStore(BridgeConfig config) {
     this(config, new LocalStateStore(config.stateDir));
   }
@@ -52,9 +52,9 @@ public final class PolicyConfigStore {
   }
 
   /**
-   * The policy configuration to start with: the one applied last, or else the configured one as
-   * version 1. Where the keeper is shared, the latter is written too: it governs whichever
-   * ResourceManager is next.
+   * Returns the policy configuration to start with: the one applied last, otherwise the configured
+   * one as version 1. If the store is shared, the configured one is written too: it then is in
+   * force in whichever ResourceManager is next.
    *
    * @throws IOException when there is neither, or it cannot be read; the message says what to do
    */
@@ -73,7 +73,7 @@ public final class PolicyConfigStore {
     return last;
   }
 
-  /** What was applied and is still kept, newest first; the first one governs. */
+  /** The applied configurations that are still kept, newest first; the first one is in force. */
   public List<AppliedConfig> history() {
     return kept;
   }
@@ -96,7 +96,7 @@ public final class PolicyConfigStore {
     return past;
   }
 
-  /** What the policy file says may be older or newer than what governs. */
+  /** Compares the policy file, which may be older or newer than the configuration in force. */
   private void compareFile(AppliedConfig last) throws IOException {
     String text = config.policyFile == null ? null
         : LocalStateStore.read(config.policyFile.toPath());
@@ -142,7 +142,7 @@ public final class PolicyConfigStore {
     }
   }
 
-  /** What was applied while the state was kept in the local folder; null for nothing. */
+  /** Returns what was applied while the state was kept in the local folder; null for nothing. */
   private AppliedConfig local() throws IOException {
     StateStore before = new LocalStateStore(config.stateDir);
     String text = before.read(APPLIED);
@@ -162,8 +162,8 @@ public final class PolicyConfigStore {
   }
 
   /**
-   * Keeps {@code next}, then writes its YAML to the configured place, the old text beside it as
-   * .previous. An exception: nothing has changed.
+   * Keeps {@code next}, then writes its YAML to the configured place, with the old text beside it
+   * as .previous. After an exception nothing has changed.
    */
   public void apply(AppliedConfig next) throws IOException {
     List<AppliedConfig> before = kept;
@@ -186,7 +186,7 @@ public final class PolicyConfigStore {
     prune();
   }
 
-  /** The texts of policies' files are kept for as long as a configuration that names them. */
+  /** Deletes the texts of policies' files that no kept configuration names. */
   private void prune() {
     File copies = new File(config.stateDir, COPIES);
     List<AppliedConfig> named = kept;
@@ -205,7 +205,7 @@ public final class PolicyConfigStore {
     }
   }
 
-  /** Nothing is read or written any more. */
+  /** Closes the store: nothing is read or written any more. */
   public void close() {
     store.close();
   }
@@ -249,7 +249,8 @@ public final class PolicyConfigStore {
   }
 
   /**
-   * What the policies saved, by {@code path:policy}; empty if that is nothing, or cannot be read.
+   * Returns what the policies saved, by {@code path:policy}; empty if nothing was saved or it
+   * cannot be read.
    */
   public Map<String, String> loadSaved() {
     try {

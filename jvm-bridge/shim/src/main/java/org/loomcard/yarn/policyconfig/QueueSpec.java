@@ -12,16 +12,16 @@ import org.loomcard.yarn.json.MessageException;
  * field means.
  */
 public final class QueueSpec {
-  /** Where a limit is absent. */
+  /** Stands for a limit that is absent. */
   public static final int NONE = -1;
-  /** Its number: the place in {@link PolicyConfig#queues}. */
+  /** Its number: its index in {@link PolicyConfig#queues}. */
   public final int index;
   public final String path;
   /** The number of the parent; -1 for root. */
   public final int parent;
-  /** Whether it holds applications. */
+  /** Whether it may have applications. */
   public final boolean leaf;
-  /** The policy that governs it; null on a queue that an ancestor's policy walks. */
+  /** The policy that governs it; null for a queue that an ancestor's policy walks. */
   public final String policy;
   public final boolean walked;
   /** JSON text of the policy's options. */
@@ -36,27 +36,32 @@ public final class QueueSpec {
   public final int reservationSharePpm;
   /** On how many nodes room may be reserved for one application. */
   public final int reservationNodes;
-  /** Effective: {@code *}, user names, {@code group:NAME}. Who may administer may submit. */
+  /**
+   * Who may submit: {@code *}, user names, {@code group:NAME}. It includes those who may
+   * administer.
+   */
   public final List<String> submit;
   public final List<String> administer;
   /** {@code running}, {@code stopped} or {@code draining}. */
   public final String state;
-  /** How many applications may be live here and below; {@link #NONE} without limit. */
+  /** How many applications may be live here and below; {@link #NONE}: no limit. */
   public final int maximumApplications;
   public final int maximumApplicationsPerUser;
-  /** The largest container that may be asked for, by resource; empty without limit. */
+  /** The largest container that may be asked for, by resource; empty: no limit. */
   public final Map<String, Long> maximumAllocation;
-  /** In seconds; {@link #NONE} for none. */
+  /** In seconds; {@link #NONE}: no limit. */
   public final int maximumLifetimeS;
-  /** Of applications that state none; in seconds. */
+  /** For applications that state none; in seconds. */
   public final int defaultLifetimeS;
   /** The node labels that may be asked for; null for all. */
   public final List<String> labels;
   /** The label of asks that name none. */
   public final String defaultLabel;
-  /** By label, millionths of the parent's maximum on its nodes. */
+  /** By label, in millionths of the parent's maximum on its nodes. */
   public final Map<String, Long> labelMaximumPpm;
-  /** Likewise of its guarantee there: an order that policies keep, no limit at the commit. */
+  /**
+   * The same for its guarantee there: policies use it as an order; the commit does not check it.
+   */
   public final Map<String, Long> labelGuaranteedPpm;
 
   private QueueSpec(int index, JsonCursor in) throws MessageException {
@@ -103,7 +108,7 @@ public final class QueueSpec {
     return new QueueSpec(index, in);
   }
 
-  /** The fields while they are read, in whatever order the text has them. */
+  /** The fields while they are read, in any order. */
   private static final class Fields {
     private String path;
     private int parent = -1;

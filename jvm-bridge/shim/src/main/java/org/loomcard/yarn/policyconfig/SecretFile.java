@@ -18,7 +18,7 @@ public final class SecretFile {
   /**
    * Makes the file and returns the secret: 64 hexadecimal digits.
    *
-   * @throws IOException also when the file is there already
+   * @throws IOException also when the file exists already
    */
   public static String create(Path file) throws IOException {
     byte[] bytes = new byte[BYTES];

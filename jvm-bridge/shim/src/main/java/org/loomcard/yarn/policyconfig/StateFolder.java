@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The folder that holds what governs the cluster. A user who can write there can put a
- * configuration or a policy of their own into force, so it is ours alone.
+ * The folder with what governs the cluster. A user who can write there can put a configuration or a
+ * policy of their own into force, so only the ResourceManager's user may.
  */
 public final class StateFolder {
   private static final Logger LOG = LoggerFactory.getLogger(StateFolder.class);
@@ -22,7 +22,7 @@ public final class StateFolder {
   }
 
   /**
-   * Makes the folder, for its owner alone, or checks the one that is there.
+   * Makes the folder, for its owner alone, or checks the existing one.
    *
    * @throws IOException when it cannot be made, or others own it or may write there; one sentence
    *     that says what to do
@@ -39,7 +39,7 @@ public final class StateFolder {
     }
   }
 
-  /** Makes the folder, for its owner alone; false when it is there. */
+  /** Makes the folder, for its owner alone; returns false when it exists. */
   static boolean make(Path path) throws IOException {
     if (Files.exists(path)) {
       return false;
@@ -68,14 +68,14 @@ public final class StateFolder {
           + "it, then chmod 700 it";
     }
     if (mode.remove(PosixFilePermission.GROUP_WRITE)) {
-      // What a umask of 002 leaves, as many systems have it.
+      // The mode that a umask of 002 leaves, as on many systems.
       Files.setPosixFilePermissions(path, mode);
       LOG.warn("{}: its group could write there; it no longer can", path);
     }
     return null;
   }
 
-  /** The user that this process's files belong to, which user.name need not say. */
+  /** Returns the user that owns this process's files; user.name may name another one. */
   private static String self() throws IOException {
     Path own = new File("/proc/self").toPath();
     return Files.exists(own) ? Files.getOwner(own).getName() : System.getProperty("user.name");

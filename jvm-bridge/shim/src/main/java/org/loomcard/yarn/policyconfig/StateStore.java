@@ -6,24 +6,24 @@ import java.util.List;
 /** Where texts that must outlive the ResourceManager are kept, by name. */
 public interface StateStore {
 
-  /** The text of that name, or null where there is none. */
+  /** Returns the text of that name, or null if there is none. */
   String read(String name) throws IOException;
 
-  /** Puts a text in place of the one before: whole and on stable storage, or not at all. */
+  /** Replaces a text: whole and on stable storage, or not at all. */
   void write(String name, String text) throws IOException;
 
-  /** Forgets a text; does nothing where there is none. */
+  /** Deletes a text; does nothing if there is none. */
   void delete(String name) throws IOException;
 
-  /** The names of all texts. */
+  /** Returns the names of all texts. */
   List<String> names() throws IOException;
 
-  /** Whether it belongs to the cluster, so that another ResourceManager finds the same here. */
+  /** Whether it belongs to the cluster, so that another ResourceManager finds the same texts. */
   boolean isShared();
 
-  /** Ends what connects it to the store; the next call would connect again. */
+  /** Closes the connection to the store; the next call would connect again. */
   void close();
 
-  /** The place of that name, for messages. */
+  /** Returns the place of that name, for messages. */
   String place(String name);
 }

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes state on a thread of its own, one task after the other, so that a store that hangs holds
- * up nobody for longer than a deadline.
+ * Writes state on a separate thread, one task after the other, so that a store that hangs delays no
+ * caller for longer than a deadline.
  */
 final class StateWriter {
   /** One or more writes. */
@@ -40,7 +40,8 @@ final class StateWriter {
    * Runs {@code task} and waits for it.
    *
    * @param undo run after a task whose end was not seen in time, before anything else is written
-   * @throws IOException what the task threw, or that its end was not seen in time
+   * @throws IOException the one that the task threw, or one that says that its end was not seen in
+   *     time
    */
   void run(Task task, Task undo) throws IOException {
     Future<?> done = submit(task);
@@ -60,7 +61,10 @@ final class StateWriter {
     }
   }
 
-  /** What is queued never runs; what runs may yet succeed, so that it is undone in any case. */
+  /**
+   * Abandons a task. If it is queued, it never runs; if it runs, it may still succeed, so it is
+   * undone in any case.
+   */
   private void giveUp(Future<?> task, Task undo) throws IOException {
     task.cancel(false);
     submit(() -> {

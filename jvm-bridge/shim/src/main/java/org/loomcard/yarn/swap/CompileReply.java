@@ -26,7 +26,7 @@ public final class CompileReply {
     this.error = error;
   }
 
-  /** The request. */
+  /** Returns the request. */
   public static String request(String yaml, String name) {
     StringBuilder out = new StringBuilder("[\"compile\",");
     JsonText.quote(out, yaml).append(',');

@@ -11,18 +11,18 @@ import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
  * One request to replace the policy configuration, from the requester to the round thread and back.
- * Each of its steps has the whole deadline: a process that starts slowly on a busy machine leaves
- * no less time for policies that take long to import.
+ * Each of its steps has the whole deadline. So a slow start of the process on a busy machine does
+ * not shorten the time for policies that take long to import.
  */
 public final class ConfigSwap {
-  /** How long the requester waits before it looks again whether the step's time is over. */
+  /** How long the requester waits before it checks again whether the step's time has ended. */
   private static final long LOOK_MS = 250;
   private static final int WAITING = 0;
   private static final int APPLYING = 1;
   private static final int GIVEN_UP = 2;
   final String yaml;
   final String name;
-  /** Who asks for it; null where that is not known. */
+  /** Who requests it; null when that is not known. */
   final String user;
   /** Whether it is only tried, and nothing is changed. */
   final boolean dryRun;
@@ -40,7 +40,11 @@ public final class ConfigSwap {
     this(yaml, name, user, deadlineMs, dryRun, System::nanoTime);
   }
 
-  /** @param nanos the time by which the steps are late, in nanoseconds */
+  /**
+   * Creates it.
+   *
+   * @param nanos the clock for the deadlines of the steps, in nanoseconds
+   */
   public ConfigSwap(String yaml, String name, String user, long deadlineMs, boolean dryRun,
       LongSupplier nanos) {
     this.nanos = nanos;
@@ -58,33 +62,34 @@ public final class ConfigSwap {
   }
 
   /**
-   * The next step begins; it may take the whole deadline.
+   * Begins the next step; it may take the whole deadline.
    *
    * @param name what is done in it, for the answer
-   * @param moreMs what the requester waits beyond that, for an answer that says more than ours
+   * @param moreMs how much longer the requester waits, for an answer that says more than its own
    */
   void next(String name, long moreMs) {
     step = new Step(name, deadlineMs + moreMs);
   }
 
   /**
-   * Asked by the round thread before anything is changed: false when the requester waits no longer.
+   * Called by the round thread before anything is changed; returns false when the requester no
+   * longer waits.
    */
   boolean begin() {
     return state.compareAndSet(WAITING, APPLYING);
   }
 
-  /** Whether the round thread has taken it, and so will finish it. */
+  /** Whether the round thread has taken it, and therefore will finish it. */
   boolean hasBegun() {
     return state.get() == APPLYING;
   }
 
-  /** Whether somebody still waits for it. */
+  /** Whether a requester still waits for it. */
   boolean isWanted() {
     return state.get() != GIVEN_UP && !result.isDone();
   }
 
-  /** The first end counts. */
+  /** Finishes it; only the first end counts. */
   void finish(ConfigSwapResult end) {
     result.complete(end);
   }
@@ -98,9 +103,7 @@ public final class ConfigSwap {
     }
   }
 
-  /**
-   * Waits for the end; a swap that has begun to change things is waited for, however long it takes.
-   */
+  /** Waits for the end. For a swap that has begun to change things it waits without a limit. */
   ConfigSwapResult await(AppliedConfig governing) {
     try {
       for (;;) {
@@ -133,7 +136,7 @@ public final class ConfigSwap {
         + BridgeConfig.SWAP_DEADLINE_MS, governing);
   }
 
-  /** What is being done for it, and until when it may be. */
+  /** What is being done for it, and its deadline. */
   private final class Step {
     private final String name;
     private final long endNanos;

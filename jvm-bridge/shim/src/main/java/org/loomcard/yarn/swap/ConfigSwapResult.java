@@ -6,19 +6,21 @@ import java.util.List;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 
-/** How a swap ended. Unless it was applied, the old policy configuration governs as before. */
+/** How a swap ended. Unless it was applied, the old policy configuration stays in force. */
 public final class ConfigSwapResult {
   /** The kinds of end. */
   public enum Outcome {
-    /** The new policy configuration governs. */
+    /** The new policy configuration is in force. */
     APPLIED,
-    /** A dry run found nothing against it; version and hash are those that would govern. */
+    /**
+     * A dry run found no problem; version and hash are those that an apply would put into force.
+     */
     WOULD_APPLY,
     /** The YAML has errors; see {@link ConfigSwapResult#findings}. */
     FINDINGS,
     /** Queues with live applications would vanish; see {@link ConfigSwapResult#applications}. */
     REFUSED,
-    /** The policy process is not there, or was not free in time. */
+    /** The policy process is not running, or was not free in time. */
     UNAVAILABLE,
     /** Something else went wrong; the message says what. */
     FAILED
@@ -51,13 +53,13 @@ public final class ConfigSwapResult {
   /** One sentence for people. */
   public final String message;
   /**
-   * The version and hash that govern now; of a swap that was not applied, the old ones. 0 and empty
-   * where nothing governs yet.
+   * The version and hash in force now: after a swap that was not applied, the old ones. 0 and empty
+   * when no configuration is in force yet.
    */
   public final int version;
   public final String hash;
   public final List<Finding> findings;
-  /** Ids of the applications in the way. */
+  /** Ids of the applications that prevent it. */
   public final List<String> applications;
 
   private ConfigSwapResult(Outcome outcome, String message, AppliedConfig governing,

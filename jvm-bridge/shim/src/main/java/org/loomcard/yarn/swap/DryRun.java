@@ -16,9 +16,9 @@ import org.loomcard.yarn.wire.PlanMessage;
 import org.loomcard.yarn.wire.PlanReader;
 
 /**
- * Tries a compiled configuration and changes nothing: its policies decide one round of an empty
- * cluster in a process of their own, and the scheduler's state say whether they would take its
- * queues. On the thread of the swaps; rounds go on meanwhile.
+ * Tries a compiled configuration and changes nothing. Its policies decide one round of an empty
+ * cluster in a separate process, and the scheduler's state says whether it would take its queues.
+ * On the thread of the swaps; rounds continue meanwhile.
  */
 public final class DryRun {
   private static final int ROUND = 1;
@@ -35,7 +35,10 @@ public final class DryRun {
     this.resourceTypes = resourceTypes;
   }
 
-  /** What an apply of {@code wanted} would have come to, as far as that can be known before. */
+  /**
+   * Returns the result that an apply of {@code wanted} would have, as far as that can be known
+   * before.
+   */
   ConfigSwapResult of(RunningPolicy candidate, AppliedConfig wanted, AppliedConfig governing) {
     String wrong = firstRound(candidate, wanted);
     try {
@@ -50,7 +53,7 @@ public final class DryRun {
         governing);
   }
 
-  /** Null, or what went wrong. */
+  /** Returns null, or what went wrong. */
   private String firstRound(RunningPolicy candidate, AppliedConfig wanted) {
     BatchWriter batch = new BatchWriter(ROUND, 1, 0);
     batch.snapshot(0, "dry run");

@@ -10,8 +10,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The course of a swap on the round thread: the first round of the new configuration, the time in
- * which its process decides while it is written, and its end. If anything fails, tree, saved parts
- * and process of before go on. Every swap that was begun is answered.
+ * which its process decides while it is written, and its end. If anything fails, the earlier tree,
+ * saved parts and process continue. Every swap that was begun is answered.
  */
 public final class SwapExecution {
   private static final Logger LOG = LoggerFactory.getLogger(SwapExecution.class);
@@ -21,30 +21,30 @@ public final class SwapExecution {
   private final Loop loop;
   private SwapTrial.Pending pending;
 
-  /** The round thread's own. */
+  /** The part of the round thread that a swap uses. */
   public interface Loop {
-    /** The configuration that governs. */
+    /** The configuration in force. */
     AppliedConfig applied();
 
-    /** From now on this one does. */
+    /** Puts this configuration into force. */
     void setApplied(AppliedConfig next);
 
     /** The process that decides, or null. */
     Supervisor.Started current();
 
-    /** From now on this one does. */
+    /** Makes this process decide from now on. */
     void use(Supervisor.Started next);
 
-    /** None decides; the fallback serves. */
+    /** Ends the decisions of any process; the fallback serves. */
     void dropCurrent();
 
-    /** The one that decides is of no use any more. */
+    /** Notes that the process that decides cannot be used any more. */
     void failed(String reason);
 
-    /** Whether the end of a process may say nothing of the configuration. */
+    /** Whether the end of a process may have nothing to do with the configuration. */
     boolean isStopping();
 
-    /** A wait for a policy is over. */
+    /** Notes that a wait for a policy has ended. */
     void answered();
   }
 
@@ -55,17 +55,20 @@ public final class SwapExecution {
     this.loop = loop;
   }
 
-  /** Whether a configuration decides that is not written yet. */
+  /** Whether a configuration that is not written yet decides. */
   public boolean isPending() {
     return pending != null;
   }
 
-  /** What is decided by: what governs, or what was tried and is being written. */
+  /**
+   * The configuration that decides: the one in force, or the one that was tried and is being
+   * written.
+   */
   public AppliedConfig inForce() {
     return pending == null ? loop.applied() : pending.wanted;
   }
 
-  /** Does what there is to do between two rounds. */
+  /** Does what is due between two rounds. */
   public void step(SwapPreparation preparation) {
     if (pending != null && pending.isOver()) {
       complete(0);
@@ -76,7 +79,7 @@ public final class SwapExecution {
     }
   }
 
-  /** No round follows: waits for what is being written, at most so long. */
+  /** Waits for what is being written, at most {@code withinMs}; no round follows. */
   public void finish(long withinMs) {
     if (pending != null) {
       complete(withinMs);
@@ -102,7 +105,10 @@ public final class SwapExecution {
     }
   }
 
-  /** Null: the first round was good, and the configuration is being written. */
+  /**
+   * Tries a configuration. Returns null if the first round was good; then the configuration is
+   * being written.
+   */
   private ConfigSwapResult runTrial(SwapPreparation.Prepared next) {
     AppliedConfig old = loop.applied();
     AppliedConfig wanted = new AppliedConfig(next.policyConfig, old.version + 1, next.swap.yaml,
@@ -142,7 +148,10 @@ public final class SwapExecution {
         + "restart brings back " + old, governs);
   }
 
-  /** What was tried is written, and governs; or it cannot be, and is taken back. */
+  /**
+   * Puts the configuration that was tried into force once it is written, or rolls it back if it
+   * cannot be.
+   */
   private void complete(long withinMs) {
     SwapTrial.Pending done = pending;
     String wrong = done.whyNotWritten(withinMs);
@@ -167,7 +176,7 @@ public final class SwapExecution {
     }
   }
 
-  /** The process of before decides again, unless another one was started meanwhile. */
+  /** Makes the earlier process decide again, unless another one was started meanwhile. */
   private void restorePrevious(SwapTrial.Pending done) {
     boolean tried = loop.current() == done.next.process;
     if (tried) {
@@ -176,7 +185,7 @@ public final class SwapExecution {
     }
     if (loop.current() == null && done.before != null) {
       loop.use(done.before);
-    } else if (tried) { // there was none before
+    } else if (tried) { // there was no earlier one
       supervisor.startAfter(0);
     }
   }

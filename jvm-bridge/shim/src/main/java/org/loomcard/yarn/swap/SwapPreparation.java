@@ -15,14 +15,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Prepares swaps, one after the other, on a thread of its own and with a policy process of their
- * own: it reads the YAML, imports the policies and builds them. The process that governs is not
- * asked, so that nothing in a new configuration can stop it. What is prepared waits for the round
- * thread, which tries it.
+ * Prepares swaps, one after the other, on a separate thread and with a separate policy process: it
+ * reads the YAML, imports the policies and builds them. The process in charge is not called, so
+ * nothing in a new configuration can stop it. What is prepared waits for the round thread, which
+ * tries it.
  */
 public final class SwapPreparation {
   private static final Logger LOG = LoggerFactory.getLogger(SwapPreparation.class);
-  /** Beyond the deadline of the compilation, for its answer to come first. */
+  /** Added to the deadline of the compilation, so that its answer comes first. */
   private static final long ANSWER_MS = 2000;
   static final String STOPPING = "the ResourceManager is stopping";
   private final Supervisor supervisor;
@@ -49,6 +49,8 @@ public final class SwapPreparation {
   }
 
   /**
+   * Creates it.
+   *
    * @param governing the configuration in force, for answers
    * @param onPrepared called when there is something to {@link #take}
    */
@@ -66,7 +68,7 @@ public final class SwapPreparation {
     thread.start();
   }
 
-  /** Answers what is waiting; nothing is changed any more. */
+  /** Answers the swaps that wait; nothing is changed any more. */
   public void stop() {
     stopped = true;
     thread.interrupt();
@@ -75,7 +77,7 @@ public final class SwapPreparation {
     }
   }
 
-  /** Waits for the end of a swap. Any thread but ours and the round thread. */
+  /** Waits for the end of a swap. Do not call it on this object's thread or the round thread. */
   public ConfigSwapResult ask(ConfigSwap swap) {
     if (stopped) {
       refuse(swap, STOPPING);
@@ -85,7 +87,7 @@ public final class SwapPreparation {
     return swap.await(governing.get());
   }
 
-  /** A swap to be tried now, or null. The caller finishes it. */
+  /** Returns a swap to be tried now, or null. The caller finishes it. */
   Prepared take() {
     return prepared.get() == null ? null : prepared.getAndSet(null);
   }
@@ -103,7 +105,7 @@ public final class SwapPreparation {
         if (swap != null && !swap.hasBegun()) {
           refuse(swap, STOPPING);
         }
-      } catch (Throwable e) { // the next one may do better
+      } catch (Throwable e) { // the next one may work
         LOG.error("A swap could not be prepared", e);
         refuse(swap, "the new configuration could not be prepared: " + e);
       }
@@ -115,7 +117,7 @@ public final class SwapPreparation {
         + "; nothing was changed", governing.get()));
   }
 
-  /** Whether it may be tried; if not, the answer has been given. */
+  /** Whether it may be tried; if not, it has been answered. */
   private boolean prepare(ConfigSwap swap) throws InterruptedException {
     Supervisor.Started process;
     try {
@@ -149,7 +151,7 @@ public final class SwapPreparation {
     }
     supervisor.endLater(process);
     if (stopped) {
-      refuse(swap, STOPPING); // the end of its process says nothing of the configuration
+      refuse(swap, STOPPING); // the end of its process has nothing to do with it
     }
     swap.finish(answer);
     return false;

@@ -18,9 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A new configuration from its first round until it is kept, and the way back. On the round thread;
- * but it is written on another one, while the new process decides already: a disk may be slow, or
- * hang.
+ * A new configuration from its first round until it is kept, and the way back. It runs on the round
+ * thread. Only the writing is on another one, while the new process decides already: a disk may be
+ * slow, or hang.
  */
 public final class SwapTrial {
   private static final Logger LOG = LoggerFactory.getLogger(SwapTrial.class);
@@ -51,7 +51,10 @@ public final class SwapTrial {
       return written.isDone();
     }
 
-    /** Null when it is written; else why not. Waits for that, at most so long. */
+    /**
+     * Waits until it is written, at most {@code withinMs}. Returns null when it is, otherwise why
+     * not.
+     */
     String whyNotWritten(long withinMs) {
       try {
         String wrong = written.get(withinMs, TimeUnit.MILLISECONDS);
@@ -65,7 +68,11 @@ public final class SwapTrial {
     }
   }
 
-  /** @param onWritten called when a configuration is written, or could not be */
+  /**
+   * Creates it.
+   *
+   * @param onWritten called when a configuration is written, or could not be
+   */
   public SwapTrial(SchedulerState scheduler, PolicyConfigStore store, PolicyRounds rounds,
       Supervisor supervisor, Runnable onWritten) {
     this.scheduler = scheduler;
@@ -75,7 +82,7 @@ public final class SwapTrial {
     this.onWritten = onWritten;
   }
 
-  /** What the policies saved until now, for the way back. */
+  /** The parts that the policies saved until now, to restore them if the trial fails. */
   Map<String, String> saved() {
     return new TreeMap<>(rounds.saved());
   }
@@ -83,8 +90,8 @@ public final class SwapTrial {
   /**
    * Gives the scheduler's state the new tree and lets the candidate decide one round.
    *
-   * @return null, or why it is no good; the scheduler's state and the saved parts are then to be
-   *     taken back
+   * @return null, or why it failed; the caller must then take back the scheduler's state and the
+   *     saved parts
    * @throws ConfigRefusedException when nothing has changed yet
    */
   String run(RunningPolicy candidate, AppliedConfig wanted) throws ConfigRefusedException {
@@ -105,7 +112,7 @@ public final class SwapTrial {
     }
   }
 
-  /** Has it written; rounds go on meanwhile. */
+  /** Starts to write it; rounds continue meanwhile. */
   Pending keep(SwapPreparation.Prepared next, AppliedConfig wanted, Supervisor.Started before,
       Map<String, String> saved) {
     Pending pending = new Pending(next, wanted, before, saved);
@@ -124,16 +131,16 @@ public final class SwapTrial {
     return pending;
   }
 
-  /** It is written, and governs for good. */
+  /** Ends the trial: the configuration is written, and stays in force. */
   void end() {
     scheduler.endTrial();
   }
 
   /**
-   * The old tree and what was saved under it.
+   * Restores the old tree and what was saved under it.
    *
-   * @return what governs now: {@code old}, as no application came meanwhile into a queue that only
-   *     the new tree has; the tried one only where the scheduler's state refuse all the same
+   * @return what is in force now: {@code old}, as no application entered a queue that only the new
+   *     tree has; the tried one only if the scheduler's state refuses the old one nevertheless
    */
   AppliedConfig takeBack(AppliedConfig wanted, AppliedConfig old, Map<String, String> saved,
       String wrong) {

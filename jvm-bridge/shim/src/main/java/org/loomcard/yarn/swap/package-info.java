@@ -1,5 +1,5 @@
 /**
- * Replaces the running policy configuration: it is compiled and tried in a process of its own, then
- * written, or rolled back. Knows nothing of YARN.
+ * Replaces the running policy configuration: it is compiled and tried in a separate process, then
+ * written, or rolled back. This package does not use YARN.
  */
 package org.loomcard.yarn.swap;
