@@ -17,8 +17,9 @@ import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
 
 /**
- * YARN's base class as the parts of a scheduler need it: the protected methods and fields that they
- * call, made public, and the methods of YARN's interface that need nothing of the parts.
+ * YARN's base class in the form that the parts of a scheduler need. The protected methods and
+ * fields that they call are public here. It also has those methods of YARN's interface that do not
+ * need the parts.
  */
 public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
     N extends SchedulerNode> extends HadoopCompat<A, N> {
@@ -40,18 +41,18 @@ public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
     return nodeTracker;
   }
 
-  /** YARN's own part of a node's heartbeat: containers that started and ended. */
+  /** Does YARN's own part of a node's heartbeat: containers that started and ended. */
   public final void updateNode(RMNode node, long nowMs) {
     setLastNodeUpdateTime(nowMs);
     nodeUpdate(node);
   }
 
-  /** YARN's own part of {@link #updateNodeResource}. */
+  /** Does YARN's own part of {@link #updateNodeResource}. */
   public final void resizeNode(RMNode node, ResourceOption option) {
     super.updateNodeResource(node, option);
   }
 
-  /** Has YARN enter the changes of containers that an AM asks for. */
+  /** Makes YARN enter the changes of containers that an AM requests. */
   public final void updateContainers(A attempt, ContainerUpdates updates) {
     handleContainerUpdates(attempt, updates);
   }
@@ -76,7 +77,7 @@ public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
     rmContext = context;
   }
 
-  /** Nothing: YARN sends what it recovers as events. */
+  /** Does nothing: YARN sends what it recovers as events. */
   @Override
   public final void recover(RMState state) {
   }

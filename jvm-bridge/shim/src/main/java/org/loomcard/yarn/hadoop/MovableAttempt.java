@@ -14,8 +14,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
- * An attempt that takes what the metrics of its queue count for it along to another queue, its
- * containers that shrink just then included.
+ * An attempt that can move to another queue. What the metrics of its queue count for it moves too,
+ * also for containers that shrink at that moment.
  */
 public abstract class MovableAttempt extends HadoopCompat.Attempt {
   public MovableAttempt(ApplicationAttemptId id, String user, Queue queue,
@@ -23,15 +23,15 @@ public abstract class MovableAttempt extends HadoopCompat.Attempt {
     super(id, user, queue, users, context);
   }
 
-  /** The live node of that id, or null. */
+  /** Returns the live node of that id, or null. */
   protected abstract SchedulerNode node(NodeId id);
 
-  /** {@code second} is there to change the container {@code id}. */
+  /** Notes that {@code second} exists to change the container {@code id}. */
   protected abstract void updateBegun(ContainerId id, RMContainer second);
 
   /**
-   * In place of YARN's own, which takes opportunistic containers along too: no queue's metrics
-   * count those when they begin or end, so that both queues would be wrong for good.
+   * Replaces YARN's own method, which moves opportunistic containers too. No queue's metrics count
+   * those when they begin or end, so both queues would be wrong for good.
    */
   @Override
   public final void move(Queue target) {
@@ -51,7 +51,10 @@ public abstract class MovableAttempt extends HadoopCompat.Attempt {
     }
   }
 
-  /** The metrics count a container elsewhere from now on; an opportunistic one nowhere. */
+  /**
+   * Makes the metrics count a container elsewhere from now on; an opportunistic one is counted
+   * nowhere.
+   */
   public final void count(RMContainer container, Queue from, String label, Queue to,
       String newLabel) {
     if (container.getExecutionType() == ExecutionType.GUARANTEED) {
@@ -61,16 +64,19 @@ public abstract class MovableAttempt extends HadoopCompat.Attempt {
     }
   }
 
-  /** Where the metrics count a container: its label is empty where YARN made it for a change. */
+  /**
+   * Returns the partition in which the metrics count a container. The container's own label cannot
+   * be used: it is empty when YARN made the container for a change.
+   */
   private String partition(RMContainer container) {
     SchedulerNode node = node(container.getContainer().getNodeId());
     return node == null ? "" : node.getPartition();
   }
 
   /**
-   * A container is to shrink: YARN made a second one, which takes over what is given back and ends
-   * when the AM has fetched the change. Not synchronized as a whole, since YARN's own lock of the
-   * attempt is taken within.
+   * Adds a container that is to shrink. YARN made a second one, which takes over what is given back
+   * and ends when the AM has fetched the change. The method is not synchronized as a whole, since
+   * it takes YARN's own lock of the attempt.
    */
   @Override
   public final void addToNewlyDecreasedContainers(ContainerId id, RMContainer second) {
@@ -78,7 +84,7 @@ public abstract class MovableAttempt extends HadoopCompat.Attempt {
     removeRMContainer(second.getContainerId());
     addRMContainer(second.getContainerId(), second);
     if (second.getExecutionType() == ExecutionType.GUARANTEED) {
-      // Its end takes one container off the metrics, and YARN has not counted it as begun.
+      // Its end subtracts one container from the metrics, and YARN has not counted its beginning.
       queue.getMetrics().allocateResources(partition(second), getUser(), 1, Resources.none(),
           false);
     }

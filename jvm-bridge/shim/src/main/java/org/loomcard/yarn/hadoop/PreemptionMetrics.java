@@ -6,14 +6,14 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 
-/** Containers that were taken back, in their queue's metrics, as CapacityScheduler counts them. */
+/** Counts preempted containers in their queue's metrics, as CapacityScheduler does. */
 public final class PreemptionMetrics {
   private static final long SECOND_MS = 1000;
 
   private PreemptionMetrics() {
   }
 
-  /** A container has just ended; one that was taken counts with its size and how long it ran. */
+  /** Notes that a container has ended; a preempted one counts with its size and how long it ran. */
   public static void ended(QueueMetrics metrics, RMContainer container, ContainerStatus status) {
     if (status.getExitStatus() != ContainerExitStatus.PREEMPTED) {
       return;

@@ -1,5 +1,5 @@
 /**
- * What differs between Hadoop lines, and YARN's base classes made fit for the scheduler. Uses no
- * other package of ours, so that another Hadoop line replaces files of this package alone.
+ * What differs between Hadoop lines, and YARN's base classes adapted to the scheduler. It uses no
+ * other package of Loomcard, so that another Hadoop line replaces only files of this package.
  */
 package org.loomcard.yarn.hadoop;

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Walks one JSON text strictly: each step says what it expects, and what else it found and where is
- * the error.
+ * Reads one JSON text strictly: each step says what it expects; if it finds something else, it
+ * throws an error that says what and where.
  */
 public final class JsonCursor {
   private static final JsonFactory FACTORY = new JsonFactory();
@@ -38,7 +38,7 @@ public final class JsonCursor {
     expect(JsonToken.END_ARRAY, what, "the end of the array");
   }
 
-  /** Steps into the next element of an array; false at its end. */
+  /** Steps into the next element of an array; returns false at its end. */
   public boolean element(String what) throws MessageException {
     next();
     if (token == JsonToken.END_ARRAY) {
@@ -48,7 +48,7 @@ public final class JsonCursor {
     return true;
   }
 
-  /** Steps into the next element of an array of objects; false at its end. */
+  /** Steps into the next element of an array of objects; returns false at its end. */
   public boolean objectElement(String what) throws MessageException {
     next();
     if (token == JsonToken.END_ARRAY) {
@@ -63,7 +63,7 @@ public final class JsonCursor {
     expect(JsonToken.START_OBJECT, what, "an object");
   }
 
-  /** The next key of an object, or null at its end. */
+  /** Returns the next key of an object, or null at its end. */
   public String key() throws MessageException {
     next();
     try {
@@ -86,7 +86,7 @@ public final class JsonCursor {
     return presentNumber(what);
   }
 
-  /** A number, or null. */
+  /** Reads a number, or null. */
   public Long numberOrNull(String what) throws MessageException {
     next();
     return token == JsonToken.VALUE_NULL ? null : Long.valueOf(presentNumber(what));
@@ -131,7 +131,7 @@ public final class JsonCursor {
     return present();
   }
 
-  /** A string, or null. */
+  /** Reads a string, or null. */
   public String stringOrNull(String what) throws MessageException {
     next();
     if (token == JsonToken.VALUE_NULL) {
@@ -151,7 +151,7 @@ public final class JsonCursor {
     return values;
   }
 
-  /** The next value, of whatever kind, as its own text. */
+  /** Returns the next value, of any kind, as its own text. */
   public String raw() throws MessageException {
     next();
     try {
@@ -166,7 +166,7 @@ public final class JsonCursor {
     }
   }
 
-  /** An object as texts by key, sorted. */
+  /** Reads an object as texts by key, sorted. */
   public Map<String, String> rawValues(String what) throws MessageException {
     openObject(what);
     Map<String, String> values = new TreeMap<>();
@@ -176,7 +176,7 @@ public final class JsonCursor {
     return values;
   }
 
-  /** Nothing but space may follow. */
+  /** Checks that only space follows. */
   public void end() throws MessageException {
     next();
     if (token != null) {

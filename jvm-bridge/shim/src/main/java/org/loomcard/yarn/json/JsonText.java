@@ -3,8 +3,8 @@ package org.loomcard.yarn.json;
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 
 /**
- * Strings as JSON, appended to a builder. Jackson writes what must be escaped; most texts of a
- * batch are plain, and copied as they are, which costs a third to a half less.
+ * Strings as JSON, appended to a builder. Jackson writes strings with characters to escape. Most
+ * texts of a batch are plain, and are copied unchanged, which costs a third to a half less.
  */
 public final class JsonText {
   private static final JsonStringEncoder ENCODER = JsonStringEncoder.getInstance();

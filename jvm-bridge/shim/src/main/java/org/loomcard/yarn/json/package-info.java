@@ -1,4 +1,2 @@
-/**
- * Reads and writes JSON text. Uses no other package of ours.
- */
+/** Reads and writes JSON text. This package uses no other package of Loomcard. */
 package org.loomcard.yarn.json;

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bridge's counters as a source of Hadoop's metrics, and thus in {@code /jmx}, in {@code /prom}
- * and in every sink that the ResourceManager is configured with.
+ * The bridge's counters as a source of Hadoop's metrics. So they are in {@code /jmx}, in {@code
+ * /prom} and in every sink that the ResourceManager is configured with.
  */
 public final class BridgeMetrics implements MetricsSource {
   static final String NAME = "LoomcardBridge";
@@ -30,7 +30,10 @@ public final class BridgeMetrics implements MetricsSource {
     this.metrics = metrics;
   }
 
-  /** A scheduler does its work without metrics, too: another one of this name is a warning. */
+  /**
+   * Registers the source. If another one has this name, it logs a warning: a scheduler also works
+   * without metrics.
+   */
   public void register() {
     try {
       DefaultMetricsSystem.instance().register(NAME, "The bridge to the policy process", this);
@@ -91,7 +94,7 @@ public final class BridgeMetrics implements MetricsSource {
     record.addCounter(info("Refused", "Decisions refused, by whatever reason"), refused);
   }
 
-  /** {@code NODE_FULL} as {@code NodeFull}. */
+  /** Writes {@code NODE_FULL} as {@code NodeFull}. */
   private static String camel(String code) {
     StringBuilder name = new StringBuilder();
     for (String word : code.toLowerCase(Locale.ROOT).split("_")) {

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
- * What the shim did since it started: containers allocated by origin, refused by reason. Read from
- * any thread.
+ * What the shim did since it started: containers allocated by origin, refused by reason. Any thread
+ * may read it.
  */
 public final class ShimMetrics {
   private final LongAdder allocatedByPolicy = new LongAdder();
@@ -25,15 +25,15 @@ public final class ShimMetrics {
     this(System::nanoTime);
   }
 
-  /** With a clock of the caller's, which must never jump; in nanoseconds from any zero. */
+  /** Creates it with the caller's clock, which must never jump; in nanoseconds from any zero. */
   public ShimMetrics(LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
   }
 
-  /** A node has sent a heartbeat now. */
+  /** Notes that a node sends a heartbeat now. */
   public void nodeUpdated() {
     lastNodeUpdateNanos = nanoTime.getAsLong();
-    nodeUpdates.increment(); // after the time: who sees a heartbeat counted sees its time, too
+    nodeUpdates.increment(); // after the time: a thread that sees the count must also see the time
   }
 
   public void countPolicyAllocation() {
@@ -66,12 +66,12 @@ public final class ShimMetrics {
     return allocatedByFallback.sum();
   }
 
-  /** Containers that a plan took back. */
+  /** Containers that a plan preempted. */
   public long preempted() {
     return preempted.sum();
   }
 
-  /** Increases of running containers, which need no decision: their node is given. */
+  /** Increases of running containers, which need no decision: their node is fixed. */
   public long resizesServed() {
     return resizesServed.sum();
   }

@@ -1,4 +1,2 @@
-/**
- * What the shim counts, as Hadoop metrics. Reads the bridge's status and counters.
- */
+/** What the shim counts, as Hadoop metrics. It reads the bridge's status and counters. */
 package org.loomcard.yarn.metrics;

@@ -22,7 +22,7 @@ public final class Breaker {
     this.backoffMs = config.restartBackoffMs;
   }
 
-  /** A round that was on time and raised nothing. */
+  /** Counts a round that was on time and raised nothing. */
   public synchronized void good() {
     badInARow = 0;
     goodInARow++;
@@ -31,7 +31,10 @@ public final class Breaker {
     }
   }
 
-  /** A round that was late, or in which an instance raised; true: enough of them, open. */
+  /**
+   * Counts a round that was late, or in which an instance raised; returns true when there are
+   * enough of them to open the breaker.
+   */
   public synchronized boolean bad() {
     goodInARow = 0;
     badInARow++;
@@ -39,8 +42,8 @@ public final class Breaker {
   }
 
   /**
-   * How long to wait before the next start; the wait doubles with each call until the policy has
-   * proved good.
+   * Returns how long to wait before the next start, in milliseconds; the wait doubles with each
+   * call until the policy has proved good.
    */
   public synchronized long nextBackoffMs() {
     badInARow = 0;

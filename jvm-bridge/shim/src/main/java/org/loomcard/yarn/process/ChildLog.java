@@ -12,21 +12,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies what a policy process prints to a log of its own, line by line. Whatever a policy prints,
- * the memory and the lines that this takes are bounded: a long line is cut, lines beyond a rate are
- * counted and left out, and a flood of bytes is read no faster than a bound, which makes the
- * process wait that prints it.
+ * Copies what a policy process prints to a separate log, line by line. The memory and the lines
+ * that this takes are limited, whatever a policy prints: a long line is cut, and lines beyond a
+ * rate are counted and left out. A flood of bytes is read no faster than a limit, so the process
+ * that prints it must wait.
  */
 final class ChildLog implements Runnable {
-  /** Bytes of a line that are kept: a traceback fits. */
+  /** How many bytes of a line are kept: a traceback fits. */
   static final int LINE_BYTES = 64 * 1024;
-  /** Lines copied in a second. */
+  /** How many lines are copied in a second. */
   static final int LINES_A_SECOND = 500;
-  /** Bytes copied in a second. */
+  /** How many bytes are copied in a second. */
   static final int COPIED_A_SECOND = 1 << 20;
   private static final long BYTES_A_SECOND = 256L << 20;
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-  /** Apart, so that an operator can send it elsewhere. */
+  /** A separate logger, so that an operator can send it elsewhere. */
   private static final Logger CHILD_LOG = LoggerFactory.getLogger("org.loomcard.policy");
   private static final Logger LOG = LoggerFactory.getLogger(ChildLog.class);
   private final InputStream in;
@@ -47,7 +47,11 @@ final class ChildLog implements Runnable {
     void line(boolean warning, String text);
   }
 
-  /** @param onEnd called once, when nothing more will be read */
+  /**
+   * Creates it.
+   *
+   * @param onEnd called once, when nothing more will be read
+   */
   ChildLog(InputStream in, Runnable onEnd) {
     this(in, onEnd, ChildLog::log, System::nanoTime);
   }
@@ -75,7 +79,7 @@ final class ChildLog implements Runnable {
     } catch (IOException e) {
       LOG.debug("The log of the policy process ended", e);
     } catch (Throwable e) {
-      // Also an Error: YARN halts the JVM when a thread dies of one.
+      // Also for an Error: YARN halts the JVM when a thread dies of one.
       LOG.error("The log of the policy process cannot be read any more; it is ended", e);
     } finally {
       onEnd.run();
@@ -119,7 +123,7 @@ final class ChildLog implements Runnable {
     cut = 0;
   }
 
-  /** Counts bytes, and waits for the next second when this one had its share. */
+  /** Counts bytes, and waits for the next second when this one has had its share. */
   private void buffer(int read) {
     windowBytes += read;
     long left = windowNanos + SECOND - nanoTime.getAsLong();
@@ -144,7 +148,7 @@ final class ChildLog implements Runnable {
     }
   }
 
-  /** A policy must not write lines into our log that look like other lines. */
+  /** Cleans a text: a policy must not write lines into our log that look like other lines. */
   private static String printable(String text) {
     StringBuilder clean = null;
     for (int i = 0; i < text.length(); i++) {
@@ -156,7 +160,7 @@ final class ChildLog implements Runnable {
     return clean == null ? text : clean.toString();
   }
 
-  /** Whether the line is one of the process's own JSON lines, with a level from warning on. */
+  /** Whether the line is one of the process's own JSON lines, with a level of warning or above. */
   private static boolean isWarning(String text) {
     if (!text.startsWith("{")) {
       return false;

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Policy processes of ResourceManagers that were killed. Each ends by itself with its standard
- * input, but for one that is stopped: it would stay, with all its memory.
+ * Ends policy processes of ResourceManagers that were killed. Each ends when its standard input
+ * does, except one that is stopped: it would stay, with all its memory.
  */
 final class OrphanProcesses {
   private static final Logger LOG = LoggerFactory.getLogger(OrphanProcesses.class);
@@ -20,7 +20,7 @@ final class OrphanProcesses {
 
   /**
    * Kills the processes that were started in the folder by a ResourceManager on this machine that
-   * is gone, and deletes their files. Does nothing where there is no /proc.
+   * no longer runs, and deletes their files. Does nothing if there is no /proc.
    */
   static void end(File stateDir) {
     File[] processes = new File("/proc").listFiles((dir, name) -> name.matches("\\d+"));
@@ -42,7 +42,9 @@ final class OrphanProcesses {
     }
   }
 
-  /** Kills a process, or with a minus before its number its group; waits until that is asked. */
+  /**
+   * Kills a process, or its group if its number has a minus sign; waits until the signal was sent.
+   */
   static void kill(String number) {
     try {
       new ProcessBuilder("kill", "-9", "--", number).redirectErrorStream(true).start().waitFor();
@@ -53,7 +55,9 @@ final class OrphanProcesses {
     }
   }
 
-  /** The private folder in {@code stateDir} that the process got the secret from, or null. */
+  /**
+   * Returns the private folder in {@code stateDir} from which the process got the secret, or null.
+   */
   private static PrivateFolder folderOf(File process, Path stateDir) throws IOException {
     String[] words = new String(Files.readAllBytes(process.toPath().resolve("cmdline")),
         StandardCharsets.UTF_8).split("\0");

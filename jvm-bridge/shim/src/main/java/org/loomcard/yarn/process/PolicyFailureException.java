@@ -1,6 +1,6 @@
 package org.loomcard.yarn.process;
 
-/** The policy process did not do its part: it is late, dead, or answers nonsense. */
+/** The policy process failed: it is late, dead, or its answer is invalid. */
 public final class PolicyFailureException extends Exception {
   private static final long serialVersionUID = 1L;
 

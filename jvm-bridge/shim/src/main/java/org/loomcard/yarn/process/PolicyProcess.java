@@ -19,9 +19,9 @@ public final class PolicyProcess implements RunningPolicy {
   private static final long KILL_WAIT_S = 5;
   /** The process itself waits two seconds for its journal. */
   private static final long END_WAIT_S = 3;
-  /** Its connection closes a moment before it has ended. */
+  /** How long to wait for its end: its connection closes a moment earlier. */
   private static final long ENDING_MS = 200;
-  /** Where the secret goes while the state folder takes no files. */
+  /** The folder for the secret while the state folder takes no files. */
   private static final File SPARE = new File(System.getProperty("java.io.tmpdir"));
   /** Read by loomcard.bridge.limits in the child. */
   private static final String MAX_MEMORY = "LOOMCARD_PROCESS_MAX_MEMORY_MB";
@@ -43,7 +43,7 @@ public final class PolicyProcess implements RunningPolicy {
     reader.start();
   }
 
-  /** Waits for the port in the ready file and connects nothing yet. */
+  /** Waits for the port in the ready file; it does not connect yet. */
   void awaitReady(long deadlineMs) throws IOException, InterruptedException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
     String ready = folder.readReady();
@@ -88,7 +88,7 @@ public final class PolicyProcess implements RunningPolicy {
   @Override
   public void end() {
     try {
-      process.getOutputStream().close(); // with its input it ends
+      process.getOutputStream().close(); // it ends with its input
       process.waitFor(END_WAIT_S, TimeUnit.SECONDS);
     } catch (IOException e) {
       LOG.debug("The input of the policy process {} was closed already", describe(), e);
@@ -135,13 +135,17 @@ public final class PolicyProcess implements RunningPolicy {
     return name;
   }
 
-  /** Starts such processes with the interpreter of the settings. */
+  /** Starts policy processes with the interpreter of the settings. */
   public static final class Launcher implements RunningPolicy.Launcher {
     private final BridgeConfig config;
     private final String[] program;
     private final AtomicBoolean alone = new AtomicBoolean();
 
-    /** @param program what follows the interpreter, before the two files' options */
+    /**
+     * Creates it.
+     *
+     * @param program what follows the interpreter, before the two files' options
+     */
     public Launcher(BridgeConfig config, String... program) {
       this.config = config;
       this.program = program.clone();
@@ -179,7 +183,8 @@ public final class PolicyProcess implements RunningPolicy {
       builder.command().add(folder.ready().getPath());
       builder.command().add("--secret-file");
       builder.command().add(folder.secretFile().getPath());
-      // Equal batches must give equal plans in every process: sets of strings iterate alike.
+      // Equal batches must give equal plans in every process: sets of strings must iterate in the
+      // same order.
       builder.environment().put("PYTHONHASHSEED", "0");
       builder.environment().put("PYTHONUNBUFFERED", "1");
       builder.environment().put(MAX_MEMORY, String.valueOf(config.processMaxMemoryMb));

@@ -12,7 +12,9 @@ import org.loomcard.yarn.policyconfig.SecretFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A folder that only we may enter, for the secret and the ready file of one policy process. */
+/**
+ * A folder that only our user may enter, for the secret and the ready file of one policy process.
+ */
 final class PrivateFolder {
   private static final Logger LOG = LoggerFactory.getLogger(PrivateFolder.class);
   private static final long READY_BYTES = 4096;
@@ -27,8 +29,8 @@ final class PrivateFolder {
   }
 
   /**
-   * Makes a fresh one with a fresh secret, which this JVM owns; in the spare folder where the first
-   * one takes no files, since its disk is full or read-only.
+   * Makes a new folder with a new secret, which this JVM owns. It is in the spare folder if the
+   * first one takes no files, since its disk is full or read-only.
    */
   static PrivateFolder in(File parent, File spare) throws IOException {
     String owner = ManagementFactory.getRuntimeMXBean().getName().split("@")[0];
@@ -40,7 +42,7 @@ final class PrivateFolder {
     }
   }
 
-  /** Makes a fresh one that the JVM of this process id owns. */
+  /** Makes a new folder that the JVM of this process id owns. */
   static PrivateFolder in(File parent, String owner) throws IOException {
     Files.createDirectories(parent.toPath());
     Path path = Files.createTempDirectory(parent.toPath(), PREFIX + owner + "-",
@@ -53,13 +55,13 @@ final class PrivateFolder {
     }
   }
 
-  /** One that was made before, by whichever JVM; null where the path cannot be one. */
+  /** Returns a folder that any JVM made before; null when the path cannot be one. */
   static PrivateFolder existing(Path path) {
     return path.getFileName().toString().matches(PREFIX + "\\d+-\\d+")
         ? new PrivateFolder(path, "") : null;
   }
 
-  /** The process id of the JVM that made it. */
+  /** Returns the process id of the JVM that made it. */
   String owner() {
     return path.getFileName().toString().substring(PREFIX.length()).split("-")[0];
   }
@@ -76,7 +78,7 @@ final class PrivateFolder {
     return path.resolve("ready.json").toFile();
   }
 
-  /** The text of the ready file; null while there is none. */
+  /** Returns the text of the ready file; null while there is none. */
   String readReady() throws IOException {
     if (ready().length() > READY_BYTES) {
       throw new IOException(ready() + ": expected a ready file of at most " + READY_BYTES

@@ -19,8 +19,8 @@ import py4j.Py4JClientConnection;
 import py4j.Py4JNetworkException;
 
 /**
- * Talks to a policy process on the loopback interface; the only class that touches Py4J. No Java
- * server is opened: the process can answer, but reach nothing in this JVM.
+ * Talks to a policy process on the loopback interface; the only class that uses Py4J. It opens no
+ * Java server: the process can answer, but cannot reach anything in this JVM.
  */
 final class Py4jPolicyClient implements PolicyClient {
 
@@ -40,11 +40,15 @@ final class Py4jPolicyClient implements PolicyClient {
   private final EntryPoint entryPoint;
 
   static {
-    // Py4J logs every message whole at INFO, which the JVM prints by default; failures we report.
+    // Py4J logs every message whole at INFO, which the JVM prints by default; we report failures.
     PY4J_LOG.setLevel(Level.OFF);
   }
 
-  /** @param maxReplyBytes a longer reply is a failure, and not read into memory */
+  /**
+   * Creates it.
+   *
+   * @param maxReplyBytes a longer reply is a failure, and is not read into memory
+   */
   Py4jPolicyClient(int port, String secret, long maxReplyBytes) {
     sockets = new LoopbackSockets(maxReplyBytes);
     connections = new NoRetryClient(port, secret, sockets);
@@ -71,7 +75,7 @@ final class Py4jPolicyClient implements PolicyClient {
     }
   }
 
-  /** Closes all connections, from any thread; a call in progress fails. */
+  /** Closes all connections; a call in progress fails. Any thread may call it. */
   void close() {
     sockets.close();
     connections.shutdown();
@@ -93,7 +97,8 @@ final class Py4jPolicyClient implements PolicyClient {
   }
 
   /**
-   * Py4J sends a command again when the first sending failed; a batch must never be decided twice.
+   * Never repeats a command. Py4J does when the first sending failed, but a batch must never be
+   * decided twice.
    */
   private static final class NoRetryClient extends CallbackClient {
     private NoRetryClient(int port, String secret, SocketFactory sockets) {
@@ -109,7 +114,7 @@ final class Py4jPolicyClient implements PolicyClient {
 
   /**
    * Sockets with TCP_NODELAY, without which messages of 9 to 30 kB stall for 40 ms; at most one
-   * open. A reply is counted as it comes: Py4J itself reads a line of any length.
+   * open. The bytes of a reply are counted as they arrive: Py4J itself reads a line of any length.
    */
   static final class LoopbackSockets extends SocketFactory {
     private final long maxReplyBytes;
@@ -155,14 +160,16 @@ final class Py4jPolicyClient implements PolicyClient {
         try {
           open.close();
         } catch (IOException e) {
-          // It was closed already, which is all that is wanted.
+          // It was closed already, so there is nothing to do.
           open = null;
         }
       }
     }
   }
 
-  /** A socket on which so many bytes may come after each time that something was sent. */
+  /**
+   * A socket that limits how many bytes may be received after each time that something was sent.
+   */
   private static final class BoundedReplySocket extends Socket {
     private final long most;
     private long left;

@@ -19,13 +19,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Starts and ends policies, on a thread of its own: the round thread waits for neither. Whatever
- * goes wrong with a start, lack of memory or threads included, leads to another try. What is to be
- * written has a thread of its own: a disk that hangs keeps no policy from its start.
+ * Starts and ends policies, on a separate thread: the round thread waits for neither. Any problem
+ * with a start, lack of memory or threads included, leads to another try. Writing has another
+ * thread: a disk that hangs does not prevent the start of a policy.
  */
 public final class Supervisor {
   private static final Logger LOG = LoggerFactory.getLogger(Supervisor.class);
-  /** How long a failed process has to say what went wrong. */
+  /** How long a failed process has to report what went wrong. */
   private static final long TRACEBACK_MS = 1000;
 
   /** A policy that has answered the handshake. */
@@ -37,7 +37,7 @@ public final class Supervisor {
       return policy;
     }
 
-    /** Whether it has ended by itself. */
+    /** Whether it has ended without our doing. */
     public boolean hasEnded() {
       return ended;
     }
@@ -50,7 +50,7 @@ public final class Supervisor {
   private final Breaker breaker;
   private final Runnable onChange;
   private final AtomicReference<Started> ready = new AtomicReference<>();
-  /** Launched and not ended by us yet. */
+  /** Those that were launched and that we have not ended yet. */
   private final Set<RunningPolicy> live = ConcurrentHashMap.newKeySet();
   private final ScheduledThreadPoolExecutor executor =
       new ScheduledThreadPoolExecutor(1, task -> daemon(task, "loomcard-supervisor"));
@@ -60,7 +60,11 @@ public final class Supervisor {
   private volatile String lastFailure = "";
   private volatile boolean stopped;
 
-  /** @param onChange called when a policy is ready, or one has ended */
+  /**
+   * Creates it.
+   *
+   * @param onChange called when a policy is ready, or one has ended
+   */
   public Supervisor(BridgeConfig config, RunningPolicy.Launcher launcher, Handshake handshake,
       Watchdog watchdog, Breaker breaker, Runnable onChange) {
     this.config = config;
@@ -69,7 +73,7 @@ public final class Supervisor {
     this.watchdog = watchdog;
     this.breaker = breaker;
     this.onChange = onChange;
-    executor.prestartCoreThread(); // not when there may be no thread left to start
+    executor.prestartCoreThread(); // later there may be no thread left to start
   }
 
   private static Thread daemon(Runnable task, String name) {
@@ -78,7 +82,7 @@ public final class Supervisor {
     return thread;
   }
 
-  /** Tries to start one after a wait, again and again with the breaker's waits between. */
+  /** Starts one after a wait; repeats failed starts, with the breaker's waits between them. */
   public synchronized void startAfter(long waitMs) {
     if (nextStart != null) {
       nextStart.cancel(false);
@@ -87,8 +91,9 @@ public final class Supervisor {
   }
 
   /**
-   * Writes something, one task after the other, off the round thread; {@link #stop} waits for what
-   * is still to do. After it, or without memory for a thread, on the caller's.
+   * Writes something, one task after the other, off the round thread; {@link #stop} waits for
+   * unfinished tasks. After {@link #stop}, or without memory for a thread, the task runs on the
+   * caller's thread.
    */
   public void runLater(Runnable task) {
     try {
@@ -101,12 +106,12 @@ public final class Supervisor {
   private static void guarded(Runnable task) {
     try {
       task.run();
-    } catch (Throwable e) { // a later task may do better
+    } catch (Throwable e) { // a later task may work
       LOG.error("The supervisor of the policy process failed; it continues", e);
     }
   }
 
-  /** Ends a policy that is of no use any more, but has not failed. */
+  /** Ends a policy that is not needed any more, but has not failed. */
   public void endLater(Started gone) {
     run(() -> {
       gone.policy.end();
@@ -117,7 +122,7 @@ public final class Supervisor {
   /**
    * Ends a policy that has failed and starts another one after a wait.
    *
-   * @param onTraceback given what the policy says of its failure, empty if it says nothing
+   * @param onTraceback receives what the policy says about its failure; empty if it says nothing
    */
   public void replace(Started gone, long waitMs, Consumer<String> onTraceback) {
     run(() -> {
@@ -144,14 +149,14 @@ public final class Supervisor {
     live.remove(policy);
   }
 
-  /** On a thread of its own, since a process that failed may well not answer. */
+  /** Reads it on a separate thread, since a process that failed may not answer. */
   private static String traceback(RunningPolicy policy) {
     CompletableFuture<String> answer = new CompletableFuture<>();
     try {
       Thread asking = new Thread(() -> {
         try {
           answer.complete(policy.client().lastFailure());
-        } catch (Throwable e) { // then there is none
+        } catch (Throwable e) { // then there is no traceback
           answer.complete("");
         }
       }, "loomcard-traceback");
@@ -166,17 +171,17 @@ public final class Supervisor {
     }
   }
 
-  /** The policy that became ready since the last call, or null. */
+  /** Returns the policy that became ready since the last call, or null. */
   public Started takeReady() {
     return ready.get() == null ? null : ready.getAndSet(null);
   }
 
-  /** Why the last start failed; empty if none did. */
+  /** Returns why the last start failed; empty if none did. */
   public String lastFailure() {
     return lastFailure;
   }
 
-  /** Ends every policy, and starts none any more; waits for what is being written. */
+  /** Ends every policy, and starts no more; waits for what is being written. */
   public void stop() {
     stopped = true;
     executor.shutdownNow();
@@ -208,10 +213,10 @@ public final class Supervisor {
   }
 
   /**
-   * Starts one and shakes hands, on the caller's thread.
+   * Starts one and makes the handshake, on the caller's thread.
    *
-   * @param dryRun it is only to try something, and writes nothing
-   * @throws IOException when it did not get so far; nothing is left running then
+   * @param dryRun whether it is only to try something, and writes nothing
+   * @throws IOException when this failed; nothing is left running then
    */
   public Started launch(boolean dryRun) throws IOException, InterruptedException {
     Started started = new Started();

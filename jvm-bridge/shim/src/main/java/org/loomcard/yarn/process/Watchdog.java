@@ -8,9 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends a policy that does not answer in time, so that the thread that waits for it goes on. Looks
- * at all calls in progress every few milliseconds: a timer for every call would wake a thread twice
- * a round.
+ * Ends a policy that does not answer in time, so that the thread that waits for it continues. It
+ * looks at all calls in progress every few milliseconds: a timer for every call would wake a thread
+ * twice per round.
  */
 public final class Watchdog {
   private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
@@ -25,11 +25,11 @@ public final class Watchdog {
   }
 
   /**
-   * Sends a request and waits for the reply, at most so long.
+   * Sends a request and waits for the reply, at most {@code deadlineMs}.
    *
-   * @param setting the key that says how long, for the message
-   * @throws PolicyFailureException when there is none; the policy has then been killed if it was
-   *     late
+   * @param setting the key that sets this time, for the message
+   * @throws PolicyFailureException when there is no reply; the policy has then been killed if it
+   *     was late
    */
   public String ask(RunningPolicy policy, String text, long deadlineMs, String setting)
       throws PolicyFailureException {
@@ -66,14 +66,14 @@ public final class Watchdog {
             end(call.policy);
           }
         }
-      } catch (Throwable e) { // not even a lack of memory may end this thread
+      } catch (Throwable e) { // even a lack of memory must not end this thread
         LOG.error("A policy process is overdue and could not be ended", e);
       }
       LockSupport.parkNanos(this, TICK_NANOS);
     }
   }
 
-  /** On a thread of its own: a process that does not die must not keep us from the others. */
+  /** Ends it on a separate thread: a process that does not die must not keep us from the others. */
   private static void end(RunningPolicy policy) {
     Thread killer = new Thread(policy::kill, "loomcard-kill");
     killer.setDaemon(true);

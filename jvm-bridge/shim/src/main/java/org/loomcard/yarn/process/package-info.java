@@ -1,5 +1,6 @@
 /**
- * The policy process: how it is started, called, watched, logged and ended. May use {@code wire}
- * and {@code policyconfig}; only {@code Py4jPolicyClient} knows Py4J, and nothing here knows YARN.
+ * The policy process: how it is started, called, watched, logged and ended. This package may use
+ * {@code wire} and {@code policyconfig}. Only {@code Py4jPolicyClient} uses Py4J, and nothing here
+ * uses YARN.
  */
 package org.loomcard.yarn.process;

@@ -39,14 +39,17 @@ public final class Rehearsal {
     this.end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
   }
 
-  /** Takes the folder to write to, which holds nothing else, and the time that all may take, ms. */
+  /**
+   * Runs the rehearsal. The arguments are the folder to write to, which must contain nothing else,
+   * and the time for the whole run in ms.
+   */
   public static void main(String[] arguments) throws IOException {
     File scratch = new File(arguments[0]);
     Rehearsal one = new Rehearsal(new YarnConfiguration(), scratch, Long.parseLong(arguments[1]));
     one.run();
     Files.write(new File(scratch, "report.json").toPath(),
         one.report.append('}').toString().getBytes(StandardCharsets.UTF_8));
-    Runtime.getRuntime().halt(0); // whatever threads are left: nothing of it is to be kept
+    Runtime.getRuntime().halt(0); // whatever threads are left: nothing is to be kept
   }
 
   private void run() {
@@ -83,7 +86,7 @@ public final class Rehearsal {
     return text.split("\n", 2)[0];
   }
 
-  /** Until each application that had not ended is with the scheduler, or is ending. */
+  /** Waits until each application that had not ended is in the scheduler, or is ending. */
   private void awaitSettled() throws InterruptedException, IOException {
     for (Map.Entry<ApplicationId, ApplicationStateData> each : rm.stored().entrySet()) {
       while (each.getValue().getState() == null && !isSettled(each.getKey())) {

@@ -6,8 +6,8 @@ import org.apache.hadoop.conf.Configuration;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
- * What a rehearsal changes of the configuration: nothing of it listens where the cluster calls,
- * writes where the cluster reads, or tells anybody of it. What is set here wins over {@code final}.
+ * What a rehearsal changes in the configuration: it must not listen where the cluster calls, write
+ * where the cluster reads, or notify anything outside. What is set here overrides {@code final}.
  */
 final class RehearsalSettings {
   private static final String RM = "yarn.resourcemanager.";
@@ -16,7 +16,7 @@ final class RehearsalSettings {
       "address", "scheduler.address", "resource-tracker.address", "admin.address",
       "webapp.address", "webapp.https.address",
   };
-  /** What publishes, leads, or starts services of its own. */
+  /** What publishes, leads an election, or starts its own services. */
   private static final String[] OFF = {
       RM + "ha.enabled", "yarn.federation.enabled", "hadoop.registry.rm.enabled",
       "yarn.timeline-service.enabled", "yarn.timeline-service.generic-application-history.enabled",
@@ -27,7 +27,7 @@ final class RehearsalSettings {
   private RehearsalSettings() {
   }
 
-  /** Changes the configuration; all that is written goes below {@code scratch}. */
+  /** Changes the configuration; everything is written below {@code scratch}. */
   static void apply(Configuration conf, File scratch) {
     conf.set(RM + "hostname", "127.0.0.1");
     conf.set(RM + "bind-host", "127.0.0.1");
@@ -37,13 +37,13 @@ final class RehearsalSettings {
     for (String key : OFF) {
       conf.setBoolean(key, false);
     }
-    // Nobody's tickets or tokens are used: an application that ends would have its own cancelled.
+    // No user's tickets or tokens are used: an application that ends would have its own cancelled.
     conf.set("hadoop.security.authentication", "simple");
     conf.set("hadoop.http.authentication.type", "simple");
     conf.set("hadoop.http.filter.initializers", "org.apache.hadoop.http.lib.StaticUserWebFilter");
     conf.set("yarn.http.policy", "HTTP_ONLY");
     conf.set("hadoop.tmp.dir", new File(scratch, "tmp").getPath());
-    // The AMs call the ResourceManager that runs; here nobody waits for them.
+    // The AMs call the ResourceManager that runs in the cluster; this one does not wait for them.
     conf.setLong("yarn.am.liveness-monitor.expiry-interval-ms", TimeUnit.DAYS.toMillis(1));
     conf.setLong(RM + "am-rm-tokens.master-key-rolling-interval-secs", TimeUnit.DAYS.toSeconds(4));
     File state = new File(scratch, "state");

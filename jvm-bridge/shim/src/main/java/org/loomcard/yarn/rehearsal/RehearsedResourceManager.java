@@ -9,7 +9,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.amlauncher.ApplicationMaste
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore.RMState;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
 
-/** A ResourceManager that starts and ends no AM on any node, and keeps what it recovers from. */
+/**
+ * A ResourceManager that starts and ends no AM on any node, and does not change the state that it
+ * recovers from.
+ */
 final class RehearsedResourceManager extends ResourceManager {
   private volatile Map<ApplicationId, ApplicationStateData> stored = Collections.emptyMap();
 
@@ -18,7 +21,7 @@ final class RehearsedResourceManager extends ResourceManager {
     return new ApplicationMasterLauncher(getRMContext()) {
       @Override
       public synchronized void handle(AMLauncherEvent event) {
-        // The containers are the cluster's: whether an AM starts or ends is not for us to say.
+        // The containers are the cluster's: a rehearsal must not start or end an AM.
       }
     };
   }
@@ -29,7 +32,7 @@ final class RehearsedResourceManager extends ResourceManager {
     super.recover(state);
   }
 
-  /** What the state store holds. */
+  /** Returns the applications in the state store. */
   Map<ApplicationId, ApplicationStateData> stored() {
     return stored;
   }

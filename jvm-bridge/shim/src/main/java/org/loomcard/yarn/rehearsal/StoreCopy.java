@@ -16,7 +16,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore;
 
-/** Copies the ResourceManager's state, and node labels, while they may be in use. Only reads. */
+/**
+ * Copies the ResourceManager's state, and node labels, even while they are in use. It only reads
+ * them.
+ */
 final class StoreCopy {
   private static final int TRIES = 5;
   private final Configuration conf;
@@ -28,7 +31,7 @@ final class StoreCopy {
   }
 
   /**
-   * Copies all, and turns the configuration to the copies.
+   * Copies everything, and makes the configuration use the copies.
    *
    * @return where the state was read, for people
    * @throws IOException when it cannot be read; the message says why
@@ -75,7 +78,7 @@ final class StoreCopy {
         FileUtil.copy(files, source, to, false, conf);
         deleteLocks(to);
         return source.toString();
-      } catch (FileNotFoundException e) { // in use: it was renamed or removed under our hands
+      } catch (FileNotFoundException e) { // in use: it has just been renamed or removed
         if (left == 1) {
           throw e;
         }
@@ -84,7 +87,7 @@ final class StoreCopy {
     return source + ": nothing is there";
   }
 
-  /** A lock that another process holds is no part of the state. */
+  /** Deletes lock files: a lock that another process has is not part of the state. */
   private static void deleteLocks(File folder) throws IOException {
     for (File lock : Arrays.asList(new File(folder, "LOCK"),
         new File(new File(folder, "yarn-rm-state"), "LOCK"))) {

@@ -10,8 +10,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * The applications in a {@link ZKRMStateStore}, written as a FileSystemRMStateStore keeps them: the
- * texts are the same. Only reads; the store's lock is left to the ResourceManager.
+ * Copies the applications in a {@link ZKRMStateStore} to the form in which a FileSystemRMStateStore
+ * keeps them: the texts are the same. It only reads; the store's lock is left to the
+ * ResourceManager.
  */
 final class ZooKeeperCopy {
   private static final String APPLICATIONS = "RMAppRoot";
@@ -19,13 +20,17 @@ final class ZooKeeperCopy {
   private final File target;
   private ZKCuratorManager connection;
 
-  /** @param target the root folder of the store to write */
+  /**
+   * Creates it.
+   *
+   * @param target the root folder of the store to write
+   */
   ZooKeeperCopy(Configuration conf, File target) {
     this.conf = conf;
     this.target = new File(target, "FSRMStateRoot/" + APPLICATIONS);
   }
 
-  /** Copies all; returns where it was read, for people. */
+  /** Copies everything; returns where it was read, for people. */
   String make() throws IOException {
     String parent = conf.get(YarnConfiguration.ZK_RM_STATE_STORE_PARENT_PATH,
         YarnConfiguration.DEFAULT_ZK_RM_STATE_STORE_PARENT_PATH);
@@ -41,7 +46,7 @@ final class ZooKeeperCopy {
       return "ZooKeeper " + root + " (copied into files)";
     } catch (IOException e) {
       throw e;
-    } catch (Exception e) { // Curator's
+    } catch (Exception e) { // Curator throws any exception
       throw new IOException("ZooKeeper " + root + " cannot be read: " + e, e);
     } finally {
       connection.close();
@@ -49,10 +54,10 @@ final class ZooKeeperCopy {
   }
 
   /**
-   * Copies what is below a node. A name may be cut in two, the rest being a child's; hierarchies
-   * beside the flat one repeat its form below a number.
+   * Copies what is below a node. A name may be cut in two: the rest is then the name of a child.
+   * Hierarchies beside the flat one repeat its form below a number.
    *
-   * @param application the folder of the application whose node this is; null above them
+   * @param application the folder of the application that has this node; null above them
    */
   private void copy(String node, String begun, File application) throws Exception {
     for (String child : connection.getChildren(node)) {

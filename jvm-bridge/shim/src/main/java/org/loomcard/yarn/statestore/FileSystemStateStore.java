@@ -19,14 +19,19 @@ import org.apache.hadoop.io.IOUtils;
 import org.loomcard.yarn.policyconfig.StateStore;
 
 /**
- * Files beside those of YARN's FileSystemRMStateStore, which its user alone may read: written
- * beside, flushed, renamed. As for that store, nothing fences a ResourceManager that was active.
+ * Files beside those of YARN's FileSystemRMStateStore, which only its user may read. Each is
+ * written beside the old one, flushed, and renamed. As with that store, a ResourceManager that was
+ * active earlier is not fenced.
  */
 final class FileSystemStateStore implements StateStore {
   private final FileContext files;
   private final Path folder;
 
-  /** @param root what {@code yarn.resourcemanager.fs.state-store.uri} says */
+  /**
+   * Creates it.
+   *
+   * @param root the value of {@code yarn.resourcemanager.fs.state-store.uri}
+   */
   FileSystemStateStore(Path root, Configuration conf) throws IOException {
     this.files = FileContext.getFileContext(root.toUri(), conf);
     this.folder = new Path(root, "loomcard");

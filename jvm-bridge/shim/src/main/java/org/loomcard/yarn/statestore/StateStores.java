@@ -20,8 +20,8 @@ public final class StateStores {
   }
 
   /**
-   * The keeper that goes with the ResourceManager's state store: ZooKeeper, a file system of the
-   * cluster, or else the local folder.
+   * Returns the store that fits the ResourceManager's state store: ZooKeeper, a file system of the
+   * cluster, or otherwise the local folder.
    *
    * @throws IOException when the local folder cannot be written, or when two ResourceManagers would
    *     keep different configurations; the message names the setting and what to do
@@ -42,7 +42,7 @@ public final class StateStores {
         return new FileSystemStateStore(root, conf);
       }
     }
-    // A store in memory has no pair but in tests, which run it in one process.
+    // A store in memory has a pair only in tests, which run it in one process.
     if (pair && !settings.stateShared && !(store instanceof MemoryRMStateStore)) {
       throw new IOException(YarnConfiguration.RM_HA_ENABLED + " = true with "
           + (store == null ? "no state store" : store.getClass().getSimpleName()) + " on this "

@@ -18,7 +18,7 @@ import org.loomcard.yarn.policyconfig.StateStore;
 
 /**
  * Nodes beside those of YARN's {@link ZKRMStateStore}, with its ACLs, its credentials and its
- * fencing: every write is one transaction with the store's lock, which only the ResourceManager
+ * fencing. Every write is one transaction with the store's lock, which only the ResourceManager
  * that became active last may take.
  */
 final class ZooKeeperStateStore implements StateStore {

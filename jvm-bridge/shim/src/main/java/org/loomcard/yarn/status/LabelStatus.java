@@ -4,17 +4,17 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** How a queue stands on the nodes of one label; resources are amounts by name. */
+/** The use and limits of a queue on the nodes of one label; resources are amounts by name. */
 public final class LabelStatus {
   /** Null: none is stated here. */
   public final Map<String, Long> guaranteed;
   public final Map<String, Long> used;
-  /** Of {@link #used}, what is held for asks that name no label. */
+  /** The part of {@link #used} that is used for asks that name no label. */
   public final Map<String, Long> lent;
   /** Null: none is stated here. */
   public final Map<String, Long> maximum;
 
-  /** All fields; the maps are copied. */
+  /** Sets all fields; the maps are copied. */
   public LabelStatus(Map<String, Long> guaranteed, Map<String, Long> used, Map<String, Long> lent,
       Map<String, Long> maximum) {
     this.guaranteed = copy(guaranteed);

@@ -4,19 +4,19 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** How a queue stands: its state, what it is entitled to, and how far its limits are used. */
+/** The state of a queue, what it is entitled to, and how far its limits are used. */
 public final class QueueLimitStatus {
   /** {@code running}, {@code draining} or {@code stopped}. */
   public final String name;
-  /** What it would hold now if the cluster were divided again; amounts by name. */
+  /** What it would have now if the cluster were divided again; amounts by name. */
   public final Map<String, Long> entitlement;
   public final Map<String, Long> usedByAms;
-  /** Live applications of some users, where their number is limited; empty elsewhere. */
+  /** Live applications of some users, if their number is limited; otherwise empty. */
   public final Map<String, Integer> applicationsByUser;
-  /** By node label, where it holds something or a maximum is stated. */
+  /** By node label, for labels where it uses something or a maximum is stated. */
   public final Map<String, LabelStatus> labels;
 
-  /** All fields; the maps are copied. */
+  /** Sets all fields; the maps are copied. */
   public QueueLimitStatus(String name, Map<String, Long> entitlement, Map<String, Long> usedByAms,
       Map<String, Integer> applicationsByUser, Map<String, LabelStatus> labels) {
     this.name = name;

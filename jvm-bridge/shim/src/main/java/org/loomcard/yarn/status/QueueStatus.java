@@ -4,20 +4,20 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What a queue holds now; resources are amounts by name. */
+/** What a queue uses now; resources are amounts by name. */
 public final class QueueStatus {
   public final Map<String, Long> guaranteed;
   /** A resource that is not limited is left out. */
   public final Map<String, Long> maximum;
   public final Map<String, Long> used;
   public final Map<String, Long> pending;
-  /** Live applications, those of queues below included. */
+  /** Live applications, including those of queues below. */
   public final int applications;
-  /** Live containers, likewise. */
+  /** Live containers, including those of queues below. */
   public final int containers;
   public final QueueLimitStatus state;
 
-  /** All fields; the maps are copied. */
+  /** Sets all fields; the maps are copied. */
   public QueueStatus(Map<String, Long> guaranteed, Map<String, Long> maximum,
       Map<String, Long> used, Map<String, Long> pending, int applications, int containers,
       QueueLimitStatus state) {

@@ -3,6 +3,6 @@ package org.loomcard.yarn.status;
 /** A scheduler whose status the web side can show. */
 public interface StatusProvider {
 
-  /** Never null once the scheduler is initialised. */
+  /** Returns the status; never null once the scheduler is initialised. */
   StatusSource status();
 }

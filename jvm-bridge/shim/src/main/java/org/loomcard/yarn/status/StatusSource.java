@@ -8,10 +8,10 @@ import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
- * What the scheduler shows of itself, and the one thing that can be asked of it over the web.
- * Called on web threads, any number at a time; every method answers at once, but {@link #apply} and
- * {@link #dryRun}.
- * Resources are amounts by name ({@code memory_mb}, {@code vcores}, ...).
+ * What the scheduler shows about itself, and the one thing that can be requested of it over the
+ * web. Any number of web threads may call it at a time. Every method answers at once, except {@link
+ * #apply} and {@link #dryRun}. Resources are amounts by name ({@code memory_mb}, {@code vcores},
+ * ...).
  */
 public interface StatusSource {
 
@@ -36,34 +36,38 @@ public interface StatusSource {
   /** Live nodes. */
   int nodes();
 
-  /** What they hold together. */
+  /** The capacity of all live nodes together. */
   Map<String, Long> capacity();
 
   /** The smallest container. */
   Map<String, Long> smallest();
 
-  /** What queues hold now, by path. */
+  /** What queues use now, by path. */
   Map<String, QueueStatus> queues();
 
   /** Asks that are not served, at most {@code limit} of each leaf queue listed. */
   WaitingStatus waiting(int limit);
 
-  /** Room that is reserved on nodes, by ask. */
+  /** Reservations on nodes, by ask. */
   List<ReservationStatus> reservations();
 
-  /** What shows, where HTTP does not prove who calls, that a caller may read the state folder. */
+  /**
+   * The token by which a caller shows that it may read the state folder, when HTTP does not prove
+   * who calls.
+   */
   ApplyToken token();
 
-  /** The configurations applied last that are still kept, newest first; the first one governs. */
+  /** The applied configurations that are still kept, newest first; the first one is in force. */
   List<AppliedConfig> history();
 
   /**
-   * Puts a new policy in; returns when it governs, or when it is certain that the old one stays.
+   * Applies a new policy; returns when it is in force, or when it is certain that the old one
+   * stays.
    *
-   * @param user who asks for it, for the history; null where that is not known
+   * @param user who requests it, for the history; null when that is not known
    */
   ConfigSwapResult apply(String yaml, String name, String user);
 
-  /** What {@link #apply} would come to; changes nothing. It waits as long. */
+  /** Returns the result that {@link #apply} would have; changes nothing. It waits as long. */
   ConfigSwapResult dryRun(String yaml, String name);
 }

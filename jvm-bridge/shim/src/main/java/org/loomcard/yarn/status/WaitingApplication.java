@@ -8,14 +8,14 @@ import java.util.Map;
 
 /** An application with asks that are not served. */
 public final class WaitingApplication {
-  /** As YARN writes it, {@code application_..._0001}. */
+  /** The id as YARN writes it, {@code application_..._0001}. */
   public final String id;
   public final String name;
   public final String user;
   public final String queue;
   public final List<WaitingAsk> asks;
 
-  /** All fields; the list is copied. */
+  /** Sets all fields; the list is copied. */
   public WaitingApplication(String id, String name, String user, String queue,
       List<WaitingAsk> asks) {
     this.id = id;
@@ -25,20 +25,20 @@ public final class WaitingApplication {
     this.asks = Collections.unmodifiableList(new ArrayList<>(asks));
   }
 
-  /** One ask of it. */
+  /** One ask of the application. */
   public static final class WaitingAsk {
     public final int priority;
     public final long allocationRequestId;
     /** Containers still wanted. */
     public final int count;
-    /** Of one container. */
+    /** The resource of one container. */
     public final Map<String, Long> resource;
-    /** The policy's own reason, a code of docs/reference/wire.md; null where it gave none. */
+    /** The policy's own reason, a code of docs/reference/wire.md; null when it gave none. */
     public final String reason;
-    /** Until when a rule of the policy's keeps it waiting, in ms since 1970; null: none does. */
+    /** Until when a rule of the policy keeps it waiting, in ms since 1970; null: no rule does. */
     public final Long untilMs;
 
-    /** All fields; the map is copied. */
+    /** Sets all fields; the map is copied. */
     public WaitingAsk(int priority, long allocationRequestId, int count,
         Map<String, Long> resource, String reason, Long untilMs) {
       this.priority = priority;

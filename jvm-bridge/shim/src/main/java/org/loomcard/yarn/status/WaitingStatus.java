@@ -15,7 +15,7 @@ public final class WaitingStatus {
   /** The first asks of each queue, by application, in order of submission. */
   public final List<WaitingApplication> listed;
 
-  /** All fields; the list is copied. */
+  /** Sets all fields; the list is copied. */
   public WaitingStatus(int applications, long asks, long containers,
       List<WaitingApplication> listed) {
     this.applications = applications;

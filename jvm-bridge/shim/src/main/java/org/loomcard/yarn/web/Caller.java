@@ -6,26 +6,31 @@ import javax.servlet.http.HttpServletRequest;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.server.webproxy.WebAppProxyServlet;
 
-/** Who asks for a change over HTTP, and what shows that they do. Addresses count for nothing. */
+/** Who requests a change over HTTP, and what proves that. Addresses are not used. */
 final class Caller {
   /**
-   * As Hadoop's filter against forged requests names it. A page of another site cannot send it
-   * without asking first, which the ResourceManager does not allocate.
+   * The header's name in Hadoop's filter against forged requests. A page of another site cannot
+   * send it without asking first, which the ResourceManager does not allow.
    */
   static final String MEANT = "X-XSRF-HEADER";
-  /** Has the {@link org.loomcard.yarn.policyconfig.ApplyToken}. */
+  /** The header with the {@link org.loomcard.yarn.policyconfig.ApplyToken}. */
   static final String TOKEN = "X-Loomcard-Token";
   private static final String HTTP_AUTHENTICATION = "hadoop.http.authentication.type";
   private static final String SIMPLE = "simple";
-  /** As the ResourceManager's web authentication says; null for nobody. */
+  /** The name from the ResourceManager's web authentication; null for no user. */
   final String user;
-  /** The name was proved. With Hadoop's "simple" authentication it is what the caller wrote. */
+  /**
+   * Whether the name was proved. With Hadoop's "simple" authentication it is what the caller wrote.
+   */
   final boolean proven;
-  /** What was sent as the token; null for nothing. */
+  /** The token that was sent; null for none. */
   final String token;
-  /** The header {@link #MEANT} was sent. */
+  /** Whether the header {@link #MEANT} was sent. */
   final boolean meant;
-  /** The call came through YARN's web proxy, which asks whatever an AM names, as its own host. */
+  /**
+   * Whether the call came through YARN's web proxy, which calls any address that an AM names, from
+   * its own host.
+   */
   final boolean proxied;
 
   Caller(String user, boolean proven, String token, boolean meant, boolean proxied) {
@@ -43,7 +48,10 @@ final class Caller {
         request.getHeader(TOKEN), request.getHeader(MEANT) != null, isProxied(request));
   }
 
-  /** A filter may stay away though it is configured, and may be of the kind that proves nothing. */
+  /**
+   * Whether this authentication proves the name. A configured filter may be missing, or may be of
+   * the kind that proves nothing.
+   */
   static boolean isProof(String authentication) {
     return authentication != null && !authentication.startsWith(SIMPLE);
   }

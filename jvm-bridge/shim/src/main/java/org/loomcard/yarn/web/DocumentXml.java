@@ -10,20 +10,20 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamWriter;
 
 /**
- * A JSON tree as XML: an object becomes an element with a child per key, a list repeats an
- * {@code item} element, and a key that is no XML name (a policy's report may hold any) becomes
- * {@code <entry name="KEY">}.
+ * Writes a JSON tree as XML: an object becomes an element with a child per key, and a list repeats
+ * an {@code item} element. A key that is not an XML name (a policy's report may have any key)
+ * becomes {@code <entry name="KEY">}.
  */
 final class DocumentXml {
   private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_.-]*");
-  /** Characters that XML 1.0 cannot hold, not even escaped. */
+  /** Characters that XML 1.0 cannot contain, not even escaped. */
   private static final Pattern UNSPEAKABLE = Pattern.compile(
       "[^\\x09\\x0A\\x0D\\x20-\\uD7FF\\uE000-\\uFFFD\\x{10000}-\\x{10FFFF}]");
 
   private DocumentXml() {
   }
 
-  /** {@code envelope} has one key, the name of the root element. */
+  /** Writes the tree; {@code envelope} has one key, the name of the root element. */
   static String write(JsonNode envelope) {
     StringWriter text = new StringWriter();
     try {

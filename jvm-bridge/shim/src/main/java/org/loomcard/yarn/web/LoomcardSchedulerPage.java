@@ -9,7 +9,7 @@ import org.apache.hadoop.yarn.webapp.SubView;
  */
 public final class LoomcardSchedulerPage extends RmView {
   private static final String[] STYLE = {
-      // YARN's frame is a table, which grows with what is in it; its menu takes 205 px.
+      // YARN's frame is a table, which grows with its content; its menu takes 205 px.
       ".lc {color: #222; font-size: 13px; line-height: 1.45; width: calc(100vw - 235px);"
           + " min-width: 40em; max-width: 120em}",
       ".lc h2 {font-size: 15px; margin: 1.4em 0 .4em 0}",
@@ -22,7 +22,7 @@ public final class LoomcardSchedulerPage extends RmView {
       ".lc .up {border-left-color: #0072b2}",
       ".lc .starting {border-left-color: #e69f00}",
       ".lc .overdue, .lc .fallback, .lc .stopped {border-left-color: #d55e00; background: #fff1e8}",
-      // As a block, a table that is too wide scrolls by itself.
+      // As a block, a table that is too wide has its own scroll bar.
       ".lc table {border-collapse: collapse; display: block; width: max-content; max-width: 100%;"
           + " overflow-x: auto; margin-bottom: 1.2em}",
       ".lc th, .lc td {border: 1px solid #ccc; padding: 3px 5px; vertical-align: top;"

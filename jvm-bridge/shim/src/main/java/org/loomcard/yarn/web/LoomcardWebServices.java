@@ -29,8 +29,8 @@ import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 
 /**
- * YARN's REST services with a scheduler document of our own and a path to read and to replace the
- * policy. Named in {@code yarn.webapp.custom.webservice.class}; docs/operate/rest.md is the
+ * YARN's REST services, with Loomcard's own scheduler document and a path to read and to replace
+ * the policy. Named in {@code yarn.webapp.custom.webservice.class}; docs/operate/rest.md is the
  * contract.
  */
 @Singleton
@@ -51,9 +51,9 @@ public final class LoomcardWebServices extends RMWebServices {
   }
 
   /**
-   * Only takes the superclass's method off the path {@code scheduler}: an override that repeats no
-   * {@code @GET} is no resource method, and our answer is no {@link SchedulerTypeInfo}, which can
-   * name only stock schedulers.
+   * Only removes the superclass's method from the path {@code scheduler}. An override without
+   * {@code @GET} is not a resource method, and our answer is not a {@link SchedulerTypeInfo}, which
+   * can name only stock schedulers.
    */
   @Override
   @Produces(JSON)
@@ -62,9 +62,9 @@ public final class LoomcardWebServices extends RMWebServices {
   }
 
   /**
-   * The scheduler's document: JSON, or XML for a client that likes it better.
+   * Returns the scheduler's document: JSON, or XML for a client that prefers it.
    *
-   * @param limit asks listed of each leaf queue
+   * @param limit how many asks are listed of each leaf queue
    */
   @GET
   @Path("scheduler")
@@ -80,7 +80,7 @@ public final class LoomcardWebServices extends RMWebServices {
     return Response.ok(document.toString(), JSON).build();
   }
 
-  /** The policy in force. */
+  /** Returns the policy in force. */
   @GET
   @Path("loomcard/policy")
   @Produces(JSON)
@@ -88,7 +88,9 @@ public final class LoomcardWebServices extends RMWebServices {
     return Response.ok(SchedulerDocument.policy(status()).toString(), JSON).build();
   }
 
-  /** Puts the YAML of the body in, or, as a dry run, says what would become of it. */
+  /**
+   * Applies the YAML of the body, or, as a dry run, returns the result that an apply would have.
+   */
   @PUT
   @Path("loomcard/policy")
   @Produces(JSON)
@@ -101,7 +103,7 @@ public final class LoomcardWebServices extends RMWebServices {
     return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
   }
 
-  /** The versions that are still kept. */
+  /** Returns the versions that are still kept. */
   @GET
   @Path("loomcard/policy/history")
   @Produces(JSON)

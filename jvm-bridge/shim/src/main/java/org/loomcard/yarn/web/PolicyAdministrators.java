@@ -11,16 +11,16 @@ import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
- * Who may put a policy in: YARN's administrators, whether or not YARN's other ACLs are on. As
- * everyone is one by Hadoop's default, that default counts as an empty list.
+ * Who may apply a policy: YARN's administrators, whether or not YARN's other ACLs are on. By
+ * Hadoop's default everyone is one, so that default counts as an empty list.
  */
 final class PolicyAdministrators {
   private PolicyAdministrators() {
   }
 
   /**
-   * Why the caller may not, as one sentence and a hint; null when they may. Where HTTP does not
-   * prove who calls, a name is good for nothing: the caller shows that it can read the state
+   * Returns why the caller may not, as one sentence and a hint; null when it may. When HTTP does
+   * not prove who calls, a name is not enough: the caller must show that it can read the state
    * folder.
    */
   static Denial denial(Configuration conf, ApplyToken token, Caller caller) {
@@ -54,7 +54,7 @@ final class PolicyAdministrators {
   }
 
   /**
-   * Why {@code user} may not, as one sentence and a hint; null when they may.
+   * Returns why {@code user} may not, as one sentence and a hint; null when the user may.
    *
    * @param user the authenticated caller, null for none
    */
@@ -83,8 +83,8 @@ final class PolicyAdministrators {
   }
 
   /**
-   * The list as rmadmin may have refreshed it; an authorizer of another make has only the
-   * configured one to show.
+   * Returns the list, with changes that rmadmin has refreshed; for a different kind of authorizer
+   * only the configured list is known.
    */
   private static AccessControlList administrators(Configuration conf,
       YarnAuthorizationProvider authorizer) {

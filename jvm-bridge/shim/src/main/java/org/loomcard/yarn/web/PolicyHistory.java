@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 
-/** The configurations applied last that are still kept, newest first; the first one governs. */
+/** The applied configurations that are still kept, newest first; the first one is in force. */
 final class PolicyHistory {
   private static final ObjectMapper JSON = new ObjectMapper();
   private final List<AppliedConfig> kept;
@@ -16,7 +16,7 @@ final class PolicyHistory {
     this.kept = kept;
   }
 
-  /** Every version with who applied it when, and which one governs. */
+  /** Returns every version with who applied it when, and which one is in force. */
   ObjectNode document() {
     ObjectNode document = JSON.createObjectNode();
     ArrayNode policies = document.putArray("policies");
@@ -34,7 +34,10 @@ final class PolicyHistory {
     return document;
   }
 
-  /** The past version of that number; of null the one before the governing one; null for none. */
+  /**
+   * Returns the past version of that number; for null, the one before the one in force. Returns
+   * null if there is no such version.
+   */
   AppliedConfig find(String version) {
     for (AppliedConfig each : kept.subList(Math.min(1, kept.size()), kept.size())) {
       if (version == null || version.equals(String.valueOf(each.version))) {
@@ -44,7 +47,7 @@ final class PolicyHistory {
     return null;
   }
 
-  /** Why {@link #find} found none. */
+  /** Returns why {@link #find} found none. */
   String whyNot(String version) {
     if (version == null) {
       return "There is no version before the one that governs.";
@@ -55,7 +58,7 @@ final class PolicyHistory {
     return "Version " + version + " is not kept.";
   }
 
-  /** Which versions can be rolled back to, as a hint. */
+  /** Returns which versions can be rolled back to, as a hint. */
   String known() {
     List<String> versions = new ArrayList<>();
     for (AppliedConfig each : kept.subList(Math.min(1, kept.size()), kept.size())) {

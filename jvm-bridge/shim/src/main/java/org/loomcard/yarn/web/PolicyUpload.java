@@ -23,13 +23,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One call that puts a policy in: who may, what arrived, what became of it, each as a status and a
- * document.
+ * Handles one call that applies a policy: who may, what was received, and the result, each as a
+ * status and a document.
  */
 final class PolicyUpload {
-  /** YAML of a megabyte is no policy. */
+  /** A longer YAML text is not a policy. */
   static final int LONGEST = 1 << 20;
-  /** Calls at a time: the rest of the web side must go on while bodies come slowly. */
+  /**
+   * How many calls are handled at a time: the rest of the web side must continue while bodies
+   * arrive slowly.
+   */
   static final int MOST = 8;
   private static final int LONGEST_NAME = 255;
   private static final int LONGEST_LOGGED = 1000;
@@ -55,8 +58,11 @@ final class PolicyUpload {
   }
 
   /**
+   * Applies a policy, or tries it.
+   *
    * @param name the file's name
-   * @param dryRun {@code true}: only say what would become of it; {@code false}: put it in
+   * @param dryRun {@code true}: only return the result that an apply would have; {@code false}:
+   *     apply it
    * @param body YAML in UTF-8
    */
   Reply put(Caller caller, String name, String dryRun, InputStream body) throws IOException {
@@ -112,8 +118,8 @@ final class PolicyUpload {
   }
 
   /**
-   * What a query says of {@code dry_run}. One that is misspelt or repeated has no value that
-   * {@link #put} takes: who meant to try must not apply.
+   * Returns the value of {@code dry_run} in a query. If it is misspelt or repeated, {@link #put}
+   * does not accept the value: a caller who meant to try must not apply.
    */
   static String dryRun(Map<String, List<String>> query) {
     List<String> said = new ArrayList<>();
@@ -129,7 +135,7 @@ final class PolicyUpload {
   /**
    * Applies the YAML text of an earlier version as a new one.
    *
-   * @param version what was asked for, null for the version before the governing one
+   * @param version the requested version, null for the one before the one in force
    */
   Reply rollback(Caller caller, String version) {
     PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, source.token(), caller);
@@ -152,7 +158,10 @@ final class PolicyUpload {
     return reply(answer);
   }
 
-  /** Text of a caller as it may stand in a line of the log: no character that ends one. */
+  /**
+   * Returns a caller's text in a form that is safe in a line of the log: without characters that
+   * end a line.
+   */
   static String printable(String text) {
     String known = String.valueOf(text);
     return UNPRINTABLE.matcher(known.substring(0, Math.min(known.length(), LONGEST_LOGGED)))
@@ -207,12 +216,14 @@ final class PolicyUpload {
     return document;
   }
 
-  /** What every refusal looks like. */
+  /** Returns the document of a refusal. */
   static ObjectNode problem(String message, String hint) {
     return JSON.createObjectNode().put("message", message).put("hint", hint);
   }
 
-  /** At most one byte more than allowed, so that a longer body is known as such and never held. */
+  /**
+   * Reads at most one byte more than allowed: then a longer body is detected, and never kept whole.
+   */
   private static byte[] read(InputStream body) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     byte[] buffer = new byte[8192];

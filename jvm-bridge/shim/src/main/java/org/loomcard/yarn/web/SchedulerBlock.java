@@ -91,7 +91,7 @@ public final class SchedulerBlock extends HtmlBlock {
     tiles.__();
   }
 
-  /** Why the fallback served last, and since when it does not any more. */
+  /** Why the fallback served last, and since when it no longer does. */
   private static String failure(JsonNode bridge) {
     JsonNode failure = bridge.path("last_failure");
     if (failure.isNull()) {
@@ -166,7 +166,10 @@ public final class SchedulerBlock extends HtmlBlock {
     cell.__();
   }
 
-  /** Used from the left, pending behind it up to the border, a mark where the guarantee ends. */
+  /**
+   * Draws what is used from the left, then what is pending up to the border, and a mark at the end
+   * of the guarantee.
+   */
   private static void bar(TR<TBODY<TABLE<DIV<Hamlet>>>> row, JsonNode queue,
       JsonNode capacity) {
     JsonNode limit = queue.path("maximum");

@@ -25,34 +25,32 @@ import org.loomcard.yarn.status.WaitingStatus;
 public final class SchedulerDocument {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final double MICROS_PER_MS = 1000;
-  /** Asks of a leaf queue that are listed unless a caller says otherwise, and at most. */
+  /** How many asks of a leaf queue are listed by default, and at most. */
   static final int USUAL_LIMIT = 100;
   static final int HIGHEST_LIMIT = 10_000;
-  /** A longer text of a policy is left out, as a reader's page would not hold it. */
+  /** A longer text of a policy is left out: a browser could not show such a page. */
   private static final int LONGEST_REPORT = 256 * 1024;
   private static final int LONGEST_FAILURE = 16 * 1024;
-  /**
-   * What a queue of the document takes over from the compiled policy configuration as it stands.
-   */
+  /** What a queue of the document copies unchanged from the compiled policy configuration. */
   private static final String[] QUEUE_KEYS = {"leaf", "policy", "policy_named", "walked",
       "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
 
-  /** Limits that a queue of the compiled policy configuration has only where they are stated. */
+  /** Limits that a queue of the compiled policy configuration has only if they are stated. */
   private static final String[] LIMIT_KEYS = {"reservation_share_ppm", "reservation_nodes",
       "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
       "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label",
       "label_guaranteed_ppm"};
 
-  /** Fields by their names of the version before, which go with the next one. */
+  /** Fields by their names of the earlier version; the next version removes those names. */
   private static final Map<String, String> FORMER = former();
 
   private SchedulerDocument() {
   }
 
   /**
-   * The tree from {@code type} down.
+   * Returns the tree from {@code type} down.
    *
-   * @param limit asks listed of each leaf queue
+   * @param limit how many asks are listed of each leaf queue
    */
   public static ObjectNode of(StatusSource source, int limit) {
     BridgeStatus status = source.bridge();
@@ -91,7 +89,7 @@ public final class SchedulerDocument {
     return names;
   }
 
-  /** The tree in the envelope that every scheduler of YARN answers in. */
+  /** Returns the tree in the envelope that every scheduler of YARN uses. */
   public static ObjectNode enveloped(StatusSource source, int limit) {
     ObjectNode scheduler = JSON.createObjectNode();
     scheduler.set("schedulerInfo", of(source, limit));
@@ -100,7 +98,7 @@ public final class SchedulerDocument {
     return envelope;
   }
 
-  /** The policy in force: version, hash, source and its YAML. */
+  /** Returns the policy in force: version, hash, source and its YAML. */
   public static ObjectNode policy(StatusSource source) {
     AppliedConfig applied = source.bridge().applied;
     ObjectNode document = applied(applied).put("yaml", applied.yaml);
@@ -108,7 +106,7 @@ public final class SchedulerDocument {
     return document;
   }
 
-  /** Version, hash and source of a policy configuration. */
+  /** Returns version, hash and source of a policy configuration. */
   static ObjectNode applied(AppliedConfig applied) {
     return JSON.createObjectNode()
         .put("version", applied.version)
@@ -125,7 +123,10 @@ public final class SchedulerDocument {
     return document;
   }
 
-  /** The queue that the file's own policy governs: root, or root.default if it has no queues. */
+  /**
+   * Returns the queue that the file's own policy governs: root, or root.default if it has no
+   * queues.
+   */
   private static JsonNode fileQueue(JsonNode queues) {
     for (JsonNode queue : queues) {
       if (queue.path("policy_named").asBoolean()) {
@@ -274,7 +275,10 @@ public final class SchedulerDocument {
     return parent.has(key) ? parent.get(key) : JSON.nullNode();
   }
 
-  /** What cannot be read is shown as text: a page must not fail over a policy's report. */
+  /**
+   * Reads a text as JSON. If it is invalid it is shown as text: a policy's report must not make a
+   * page fail.
+   */
   private static JsonNode parse(String text) {
     if (text == null) {
       return JSON.createObjectNode();

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Resources of the document as the page shows them. */
+/** The document's resources as the page shows them. */
 public final class AmountText {
   private static final long MILLION = 1_000_000;
   private static final long GIGABYTE = 1024;
@@ -18,13 +18,13 @@ public final class AmountText {
   private AmountText() {
   }
 
-  /** Such as {@code 2.25 GB, 2 vcores}; an empty resource is {@code none}. */
+  /** Writes a resource, such as {@code 2.25 GB, 2 vcores}; an empty resource is {@code none}. */
   public static String text(JsonNode amounts) {
     List<String> each = each(amounts);
     return each.isEmpty() ? "none" : String.join(", ", each);
   }
 
-  /** The same for a cell of a table, a line a type; a resource of zeros is one dash. */
+  /** Writes it for a cell of a table, one line per type; a resource of zeros is one dash. */
   public static List<String> lines(JsonNode amounts) {
     for (JsonNode amount : amounts) {
       if (amount.asLong() != 0) {
@@ -51,7 +51,9 @@ public final class AmountText {
     return each;
   }
 
-  /** Such as {@code 512 MB} or {@code 2.25 GB}, to two decimals from a gigabyte on. */
+  /**
+   * Writes memory, such as {@code 512 MB} or {@code 2.25 GB}, to two decimals from a gigabyte on.
+   */
   private static String memory(long mb) {
     if (Math.abs(mb) < GIGABYTE) {
       return mb + " MB";
@@ -64,7 +66,7 @@ public final class AmountText {
     return type.equals("vcores") && amount == 1 ? "vcore" : type;
   }
 
-  /** So many millionths of a resource, rounded down. */
+  /** Returns {@code ppm} millionths of a resource, rounded down. */
   static JsonNode part(JsonNode whole, long ppm) {
     ObjectNode part = JsonNodeFactory.instance.objectNode();
     Iterator<Map.Entry<String, JsonNode>> fields = whole.fields();
@@ -77,8 +79,8 @@ public final class AmountText {
   }
 
   /**
-   * The dominant share of {@code part}: its largest ratio to the limit of a queue, or to the
-   * cluster where the queue has none; 0 when there is nothing to compare with.
+   * Returns the dominant share of {@code part}: its largest ratio to the limit of a queue, or to
+   * the cluster if the queue has none; 0 when there is nothing to compare with.
    */
   public static double share(JsonNode part, JsonNode limit, JsonNode capacity) {
     double share = 0;

@@ -5,7 +5,10 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Locale;
 
-/** The values of a report as the page shows them; {@code loomcard status} writes them alike. */
+/**
+ * The values of a report as the page shows them; {@code loomcard status} writes them in the same
+ * way.
+ */
 final class FigureText {
   private static final String SHARE = "share";
   private static final MathContext DIGITS = new MathContext(4);
@@ -13,14 +16,14 @@ final class FigureText {
   private FigureText() {
   }
 
-  /** The label of a figure or column, and its unit; a share's values are percentages. */
+  /** Returns the label of a figure or column, and its unit; a share's values are percentages. */
   static String heading(JsonNode figure) {
     String unit = figure.path("unit").asText("");
     String label = figure.path("label").asText();
     return unit.isEmpty() || unit.equals(SHARE) ? label : label + ", " + unit;
   }
 
-  /** A value of a figure or column; its unit is only said where it is a percentage. */
+  /** Returns a value of a figure or column; its unit is only written if it is a percentage. */
   static String text(JsonNode figure, JsonNode value) {
     if (value.isNull() || value.isMissingNode()) {
       return "-";
@@ -42,7 +45,7 @@ final class FigureText {
         : value.toString();
   }
 
-  /** The value of a figure with its unit behind it. */
+  /** Returns the value of a figure, followed by its unit. */
   static String withUnit(JsonNode figure) {
     String unit = figure.path("unit").asText("");
     JsonNode value = figure.path("value");

@@ -12,8 +12,8 @@ import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
 
 /**
- * How queues stand on the nodes of each label, a row for a queue and a label. {@code loomcard
- * status} writes the same rows (cluster/limits.py); tests/golden/limits.json holds both to it.
+ * The use and limits of queues on the nodes of each label, one row per queue and label. {@code
+ * loomcard status} writes the same rows (cluster/limits.py); tests/golden/limits.json tests both.
  */
 public final class LabelTable {
   private static final double PPM_A_PERCENT = 10_000;
@@ -21,7 +21,7 @@ public final class LabelTable {
   private LabelTable() {
   }
 
-  /** Nothing where no queue uses or states anything by label. */
+  /** Renders the table; nothing if no queue uses or states anything by label. */
   public static void render(DIV<Hamlet> page, JsonNode queues) {
     List<String[]> rows = rows(queues);
     if (rows.isEmpty()) {
@@ -39,7 +39,7 @@ public final class LabelTable {
         + "this ResourceManager started count as asked for.").__();
   }
 
-  /** Label, queue, guaranteed, used, lent, at most; by label, then in the queues' order. */
+  /** Returns label, queue, guaranteed, used, lent, at most; by label, then in the queues' order. */
   static List<String[]> rows(JsonNode queues) {
     List<String[]> rows = new ArrayList<>();
     for (JsonNode queue : queues) {

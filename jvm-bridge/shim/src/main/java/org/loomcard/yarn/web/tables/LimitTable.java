@@ -12,8 +12,8 @@ import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
 
 /**
- * The limits that queues state, a row each: queue, limit, at most, now. {@code loomcard status}
- * writes the same rows (cluster/limits.py); tests/golden/limits.json holds both to it.
+ * The limits that queues state, one row each: queue, limit, at most, now. {@code loomcard status}
+ * writes the same rows (cluster/limits.py); tests/golden/limits.json tests both.
  */
 public final class LimitTable {
   private static final int WHOLE = 1_000_000;
@@ -25,7 +25,7 @@ public final class LimitTable {
     this.rows = rows;
   }
 
-  /** Nothing where no queue states a limit. */
+  /** Renders the table; nothing if no queue states a limit. */
   public static void render(DIV<Hamlet> page, JsonNode queues) {
     List<String[]> rows = rows(queues);
     if (rows.isEmpty()) {

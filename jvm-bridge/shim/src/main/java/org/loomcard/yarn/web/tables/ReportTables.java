@@ -16,15 +16,16 @@ import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.THEAD;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TR;
 
 /**
- * What policies report about queues, as tables: of queues with the same figures one, a row a queue;
- * of a queue with figures of its own one of figures and values; then each table of a report.
+ * What policies report about queues, as tables. Queues with the same figures share one table, with
+ * one row per queue. A queue with different figures has its own table of figures and values. Then
+ * each table of a report follows.
  */
 public final class ReportTables {
 
   private ReportTables() {
   }
 
-  /** The tables of all queues that have a report; nothing where none has. */
+  /** Renders the tables of all queues that have a report; nothing if no queue has one. */
   public static void render(DIV<Hamlet> page, JsonNode queues) {
     Map<String, List<JsonNode>> alike = new LinkedHashMap<>();
     for (JsonNode queue : queues) {
@@ -121,7 +122,7 @@ public final class ReportTables {
     }
   }
 
-  /** The figures of either form of report: a plain one has one a key. */
+  /** Returns the figures of either form of report: a plain one has one figure per key. */
   private static List<JsonNode> figures(JsonNode report) {
     List<JsonNode> figures = new ArrayList<>();
     if (report.path("typed").asInt() == 1) {

@@ -6,12 +6,12 @@ import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
 
-/** The reservations, a row each. */
+/** The reservations, one row each. */
 public final class ReservationTable {
   private ReservationTable() {
   }
 
-  /** Nothing where nothing is reserved. */
+  /** Renders the table; nothing if nothing is reserved. */
   public static void render(DIV<Hamlet> page, JsonNode reservations) {
     if (reservations.size() == 0) {
       return;
