@@ -67,7 +67,8 @@ public final class Amounts {
   }
 
   /**
-   * Whether {@code used + more} stays within {@code limit} in every type of which more is wanted.
+   * Whether {@code used + more} stays within {@code limit} in every type in which {@code more} is
+   * positive.
    */
   public static boolean fits(long[] used, long[] more, long[] limit) {
     for (int i = 0; i < limit.length; i++) {

@@ -22,12 +22,12 @@ public final class FreeCapacity<N extends SchedulerNode> {
   /** What a snapshot's containers leave free beyond what the nodes count; null for nothing. */
   private long[] unexplained;
 
-  /** A container was placed on the node or left it, or the node has another capacity. */
+  /** Notes that a container was placed on the node or left it, or that its capacity changed. */
   public void changed(N node) {
     changed.add(node);
   }
 
-  /** The node is no longer one of the cluster's. */
+  /** Notes that the node is no longer in the cluster. */
   public void removed(N node) {
     changed.remove(node);
     long[] before = counted.remove(node);
@@ -37,9 +37,9 @@ public final class FreeCapacity<N extends SchedulerNode> {
   }
 
   /**
-   * The present sum. The caller holds the scheduler's write lock.
+   * Returns the present sum. The caller holds the scheduler's write lock.
    *
-   * @param live whether a node is one of the cluster's
+   * @param live whether a node is in the cluster
    */
   public long[] total(Predicate<N> live) {
     if (total == null) {
@@ -61,8 +61,8 @@ public final class FreeCapacity<N extends SchedulerNode> {
   }
 
   /**
-   * A snapshot says that {@code free} is left. Where the nodes count otherwise, which is a fault of
-   * the scheduler's state, that is logged, and the difference is taken for given until the next
+   * Takes {@code free}, the sum that a snapshot states. If the nodes count differently, which is a
+   * fault of the scheduler's state, that is logged. The difference is then accepted until the next
    * snapshot: the policy's mirror cannot agree with both, and another snapshot would not help.
    */
   public void snapshot(long[] free, Predicate<N> live) {

@@ -11,10 +11,10 @@ import org.loomcard.yarn.policyconfig.QueueSpec;
  * policy process has the same rule (model/label_limits.py). Immutable.
  */
 public final class LabelShares {
-  /** By label, where the queue states it. */
+  /** By label, if the queue states it. */
   private final Map<String, long[]> maximum;
   private final Map<String, long[]> guaranteed;
-  /** By label, what the shares of the queues below are parts of. */
+  /** By label: the shares of the queues below are parts of it. */
   private final Map<String, long[]> wholeMaximum;
   private final Map<String, long[]> wholeGuaranteed;
 
@@ -26,14 +26,14 @@ public final class LabelShares {
     this.wholeGuaranteed = wholeGuaranteed;
   }
 
-  /** Above root: all nodes of each label. */
+  /** Returns the shares above root: all nodes of each label. */
   public static LabelShares of(Map<String, long[]> capacities) {
     return new LabelShares(new HashMap<>(), new HashMap<>(), capacities, capacities);
   }
 
   /**
-   * Those of a queue right below this one. A guarantee is a part of what the parent is guaranteed;
-   * root, where it states none, is guaranteed all that it may use.
+   * Returns the shares of a queue directly below this one. A guarantee is a part of what the parent
+   * is guaranteed; if root states none, it is guaranteed all that it may use.
    */
   public LabelShares below(QueueSpec spec, int types) {
     Map<String, long[]> most = shares(spec.labelMaximumPpm, wholeMaximum, types);
@@ -63,12 +63,12 @@ public final class LabelShares {
     return labels;
   }
 
-  /** What is stated as the maximum, a copy; null for nothing. */
+  /** Returns a copy of the stated maximum; null if none is stated. */
   public long[] maximum(String label) {
     return copy(maximum.get(label));
   }
 
-  /** What is stated as guaranteed, a copy; null for nothing. */
+  /** Returns a copy of the stated guarantee; null if none is stated. */
   public long[] guaranteed(String label) {
     return copy(guaranteed.get(label));
   }

@@ -14,14 +14,14 @@ public final class PartitionCapacities {
     this.types = types;
   }
 
-  /** A node was added, or has another capacity or partition. */
+  /** Notes that a node was added, or has another capacity or partition. */
   public synchronized void put(NodeId node, String partition, long[] capacity) {
     remove(node);
     nodes.put(node, new Counted(partition, capacity));
     change(partition, capacity);
   }
 
-  /** A node was removed. */
+  /** Notes that a node was removed. */
   public synchronized void remove(NodeId node) {
     Counted before = nodes.remove(node);
     if (before != null) {

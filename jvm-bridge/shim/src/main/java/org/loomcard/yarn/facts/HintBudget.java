@@ -5,15 +5,18 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * How much the live applications of one user may state together. Each snapshot repeats all hints,
- * so without a bound a user with many applications could make every snapshot too large to send.
+ * Limits how much the live applications of one user may state together. Each snapshot repeats all
+ * hints: without a limit a user with many applications could make every snapshot too large to send.
  */
 public final class HintBudget {
   /** Characters of all hints of a user's live applications together. */
   static final int MOST_OF_A_USER = 32 * 1024 * 1024;
   private final Map<String, Integer> used = new HashMap<>();
 
-  /** These hints, counted for the user; no hints when they would go beyond the bound. */
+  /**
+   * Counts these hints for the user and returns them; returns no hints if they would exceed the
+   * limit.
+   */
   public synchronized Map<String, String> take(String user, Map<String, String> hints) {
     int total = used.getOrDefault(user, 0) + characters(hints);
     if (hints.isEmpty() || total > MOST_OF_A_USER) {
@@ -23,7 +26,7 @@ public final class HintBudget {
     return hints;
   }
 
-  /** The application that had these hints is gone. */
+  /** Subtracts the hints of an application that is gone. */
   public synchronized void giveBack(String user, Map<String, String> hints) {
     if (!hints.isEmpty()) {
       int size = characters(hints);

@@ -39,7 +39,7 @@ public final class Hints {
     return bounded(wanted);
   }
 
-  /** Whole hints only, by name, as many as fit. */
+  /** Returns whole hints only, by name, as many as fit. */
   private static Map<String, String> bounded(Map<String, String> wanted) {
     if (wanted.isEmpty()) {
       return Collections.emptyMap();

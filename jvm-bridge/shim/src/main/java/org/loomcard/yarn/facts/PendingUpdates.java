@@ -25,18 +25,20 @@ public final class PendingUpdates {
 
   private final Map<ContainerId, Update> updates = new ConcurrentHashMap<>();
 
-  /** {@code second} is there to change {@code changed}. */
+  /** Notes that {@code second} exists to change {@code changed}. */
   public void add(ContainerId changed, RMContainer second) {
     updates.put(second.getContainerId(), new Update(changed, second));
   }
 
-  /** The second container is gone; returns which one it was there to change, or null. */
+  /**
+   * Forgets a second container that is gone; returns the container that it was to change, or null.
+   */
   public ContainerId remove(ContainerId second) {
     Update update = updates.remove(second);
     return update == null ? null : update.changed;
   }
 
-  /** The second containers of one container. */
+  /** Returns the second containers of one container. */
   public List<RMContainer> of(ContainerId changed) {
     List<RMContainer> found = new ArrayList<>();
     if (!updates.isEmpty()) {

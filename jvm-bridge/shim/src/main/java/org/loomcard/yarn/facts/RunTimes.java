@@ -14,24 +14,24 @@ public final class RunTimes {
   private Long launchedMs;
   private Long endedMs;
 
-  /** The AM has been given the container. */
+  /** Notes that the AM has received the container. */
   public synchronized void fetched(long nowMs) {
     fetchedMs = nowMs;
   }
 
-  /** A heartbeat reported it RUNNING; the heartbeat before was at {@code lastMs}. */
+  /** Notes that a heartbeat reported it RUNNING; the heartbeat before was at {@code lastMs}. */
   public synchronized void started(long lastMs, long nowMs) {
     startedMs = nowMs;
     launchedMs = fetchedMs >= lastMs ? fetchedMs : middle(lastMs, nowMs);
   }
 
-  /** A node reported it RUNNING after a restart of the ResourceManager, which allocated it then. */
+  /** Notes that a node reported it RUNNING after a restart of the ResourceManager. */
   public synchronized void recovered(long allocatedMs) {
     startedMs = allocatedMs;
     launchedMs = allocatedMs;
   }
 
-  /** A heartbeat reported that it has ended; the heartbeat before was at {@code lastMs}. */
+  /** Notes that a heartbeat reported its end; the heartbeat before was at {@code lastMs}. */
   public synchronized void ended(long lastMs, long nowMs) {
     if (endedMs != null) {
       return;
@@ -48,7 +48,7 @@ public final class RunTimes {
     }
   }
 
-  /** The ResourceManager ended it. */
+  /** Notes that the ResourceManager ended it. */
   public synchronized void cut(long nowMs) {
     if (endedMs == null) {
       endedMs = nowMs;

@@ -14,11 +14,11 @@ public final class AskRecord {
   public final boolean isAm;
   /** Amounts in the order of the handshake's resource types. */
   public final long[] size;
-  /** Containers outstanding; 0: the ask is gone. */
+  /** Containers outstanding; 0: the ask has ended. */
   public final int count;
   public final Map<String, Integer> hosts;
   public final Map<String, Integer> racks;
-  /** Racks in which only the named hosts will do. */
+  /** Racks in which only the named hosts are allowed. */
   public final Collection<String> strictRacks;
   public final boolean relaxLocality;
   public final String label;
@@ -46,7 +46,7 @@ public final class AskRecord {
     Map<String, Integer> racks = Collections.emptyMap();
     Collection<String> strictRacks = Collections.emptyList();
 
-    /** {@code count} containers may go to this host. */
+    /** Adds a host, to which {@code count} containers may go. */
     public Rows host(String name, int count) {
       hosts = hosts.isEmpty() ? new TreeMap<>() : hosts;
       hosts.put(name, count);

@@ -36,8 +36,8 @@ public final class BatchWriter {
   }
 
   /**
-   * States what holds after all records: how many nodes, applications and containers live, how
-   * many containers are outstanding, and what is free on all nodes together.
+   * States totals after all records: how many nodes, applications and containers are live, how many
+   * containers are outstanding, and what is free on all nodes together.
    */
   public void check(long nodes, long applications, long containers, long pending, long[] free) {
     StringBuilder text = new StringBuilder().append('[').append(nodes).append(',')

@@ -9,7 +9,9 @@ import org.loomcard.yarn.json.JsonText;
 import org.loomcard.yarn.json.MessageException;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 
-/** What is said once, when a policy process has started: who we are, and whether we can talk. */
+/**
+ * The first messages to a policy process that has started: who we are, and whether both sides fit.
+ */
 public final class Handshake {
   /** Of the messages; a compiled policy configuration has a schema of its own. */
   public static final int SCHEMA = 4;

@@ -5,11 +5,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What the policy has not been sent. Events wait in the order in which they happened; of asks and
- * blacklists only that some changed is noted, since they are read when the batch is closed.
+ * What the policy has not been sent. Events wait in the order in which they happened. Of asks and
+ * blacklists it only notes that some changed, since they are read when the batch is closed.
  *
- * <p>Written by YARN's threads while they hold the scheduler's lock, for reading or writing;
- * emptied by the round thread, which holds it for writing: so a batch never sees half of a change.
+ * <p>YARN's threads write it while they hold the scheduler's lock, for reading or writing. The
+ * round thread empties it while it holds the lock for writing, so a batch never sees half of a
+ * change.
  */
 public final class PendingEvents {
   /** A record that is written when the batch has been closed. */
@@ -39,13 +40,13 @@ public final class PendingEvents {
     written.incrementAndGet();
   }
 
-  /** Asks or a blacklist changed. */
+  /** Notes that asks or a blacklist changed. */
   public void changed() {
     changed = true;
     written.incrementAndGet();
   }
 
-  /** How many events there have been so far, with those that were sent. */
+  /** Returns how many events there have been so far, including those that were sent. */
   public long written() {
     return written.get();
   }

@@ -20,7 +20,7 @@ public final class PlanMessage {
   public final List<Fault> faults;
   public final List<Headroom> headroom;
   public final List<QueueWait> queueWaits;
-  /** Null, or why the next batch must be a snapshot; all else is then empty. */
+  /** Null, or why the next batch must be a snapshot; then everything else is empty. */
   public final String resync;
   /** After how many questions of the policies the time of a turn was over; most often none. */
   public final long[] cuts;
@@ -42,7 +42,7 @@ public final class PlanMessage {
     this.cuts = cuts.clone();
   }
 
-  /** How many containers the plan wants allocated. */
+  /** How many containers the plan is to allocate. */
   public int containers() {
     int sum = 0;
     for (Decision decision : decisions) {
@@ -51,7 +51,7 @@ public final class PlanMessage {
     return sum;
   }
 
-  /** {@link Allocate}, {@link Preempt}, {@link Keep} or {@link Release}. */
+  /** {@link Allocate}, {@link Preempt}, {@link Reserve} or {@link Unreserve}. */
   public abstract static class Decision {
     /** The number of the queue in whose name it was decided. */
     public final int instance;
@@ -88,7 +88,7 @@ public final class PlanMessage {
     }
   }
 
-  /** Take one container back: announce it to the AM, kill it after {@code graceMs}. */
+  /** Preempts one container: announces it to the AM, and kills it after {@code graceMs}. */
   public static final class Preempt extends Decision {
     public final long container;
     public final long graceMs;
@@ -103,12 +103,12 @@ public final class PlanMessage {
   }
 
   /**
-   * Keep room on a node for one container of an ask. Where it has as many reservations as it may
-   * have, the one that was placed first ends.
+   * Reserves room on a node for one container of an ask. If the ask has its maximum of reservations
+   * already, the one that was placed first ends.
    */
   public static final class Reserve extends AskDecision {
     public final int node;
-    /** Null: as long as the ask waits. */
+    /** Null: for as long as the ask waits. */
     public final Long untilMs;
 
     public Reserve(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
@@ -119,14 +119,14 @@ public final class PlanMessage {
     }
   }
 
-  /** Give up the reservations of an ask. */
+  /** Removes the reservations of an ask. */
   public static final class Unreserve extends AskDecision {
     public Unreserve(int attempt, int priority, long allocationRequestId, int instance) {
       super(attempt, priority, allocationRequestId, instance);
     }
   }
 
-  /** The wanted next wake-up of an instance that was called in this round. */
+  /** The next wake-up wanted by an instance that was called in this round. */
   public static final class Timer {
     public final int instance;
     /** Null: none. */
@@ -138,13 +138,13 @@ public final class PlanMessage {
     }
   }
 
-  /** Why an ask got nothing. */
+  /** Why an ask got no container. */
   public static final class Wait {
     public final int attempt;
     public final int priority;
     public final long allocationRequestId;
     public final String reason;
-    /** Until when the policy keeps it waiting by a rule of its own; null: by none. */
+    /** Until when the policy keeps it waiting by a rule of its own; null: no rule does. */
     public final Long untilMs;
 
     public Wait(int attempt, int priority, long allocationRequestId, String reason, Long untilMs) {
@@ -156,7 +156,7 @@ public final class PlanMessage {
     }
   }
 
-  /** By a rule of its own the policy keeps every ask below a queue waiting. */
+  /** A rule of the policy keeps every ask below a queue waiting. */
   public static final class QueueWait {
     public final int queue;
     public final String reason;

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Records of a batch that is being closed. What they say is taken under the scheduler's lock; their
+ * Records of a batch that is being closed. Their content is read under the scheduler's lock; their
  * text, which costs more, is written without it.
  */
 public final class Records {

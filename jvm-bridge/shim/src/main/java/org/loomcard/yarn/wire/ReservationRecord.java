@@ -11,9 +11,9 @@ public final class ReservationRecord {
   final long placedMs;
 
   /**
-   * All fields in the order of the wire.
+   * Sets all fields in the order of the wire.
    *
-   * @param untilMs null: as long as the ask waits
+   * @param untilMs null: for as long as the ask waits
    */
   public ReservationRecord(int attempt, int priority, long allocationRequestId, int node,
       Long untilMs, long sinceMs, long placedMs) {
