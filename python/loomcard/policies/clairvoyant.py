@@ -1,10 +1,10 @@
-"""A clairvoyant order, for reports: what is left of every application, known to the millisecond.
+"""A clairvoyant order, for reports: it knows the remaining work of every application exactly.
 
-It is the order that is best for the mean completion time on *one* machine that can be divided at
-will and taken back at any time: shortest remaining processing time, on the aggregate cluster
-(Schrage, 1968). Here containers are whole, stay where they are and wait for stages, so this bounds
-orders, not schedules: what no order does much better than. The bound of any schedule is
-`outcome.bounds.mean_completion_ms`.
+The order is shortest remaining processing time, on the aggregate cluster (Schrage, 1968). It is
+best for the mean completion time on *one* machine that can be divided freely and taken back at any
+time. Real containers are whole, stay where they are and wait for stages. So this is a bound of
+orders, not of schedules: no order does much better. `outcome.bounds.mean_completion_ms` bounds
+every schedule.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from loomcard.advanced import Dag
 
 @dataclass(frozen=True)
 class Clairvoyant(WeighsWork):
-    """Serve first whom the whole cluster could finish soonest; for reports, as a bound of orders.
+    """Serve the application first that the whole cluster could finish soonest; a bound for reports.
 
-    Needs the hint LOOMCARD_DAG; who gives none comes last. It looks at every running container of
-    every application in each call: slow where they are many.
+    Needs the hint LOOMCARD_DAG; applications without it come last. Each call looks at every running
+    container of every application: slow if there are many.
     """
 
     leaf_only = True
 
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
-        """Fill by remaining processing time on the aggregate, as of now."""
+        """Fill by the current remaining processing time on the aggregate cluster."""
         estimates = Estimates.of(view, memory, 0.0)
         order = partial(_left_ms, estimates, view.now_ms)
         return fill(Plan(view), order=order, live=True), memory
@@ -50,10 +50,10 @@ def _left_ms(estimates: Estimates, now_ms: int, app: Application) -> float:
 def left_ms(
     dag: Dag, done: dict[int, int], running: Sequence[Sequence[int]], capacity: Sequence[int]
 ) -> float:
-    """The time that the whole cluster, divided at will, needs for what is left of a DAG.
+    """Return the time in ms that the whole cluster, freely divided, needs for the rest of a DAG.
 
     max_r of sum over stages of size_r / capacity_r * (ms * (tasks - done - running) + what is left
-    of the running ones, each of which has run ``running`` ms so far).
+    of the running tasks). ``running``: for each running task of each stage, how many ms it has run.
     """
     ms = []
     for i, stage in enumerate(dag.stages):

@@ -11,13 +11,13 @@ from loomcard import RESERVE_AFTER_MS, ClusterView, Plan, fill
 class DominantResourceFairness:
     """Serve the member with the smallest weighted dominant share first.
 
-    ``reserve_after_ms``: as of ``fifo``.
+    ``reserve_after_ms``: as for ``fifo``.
     """
 
     reserve_after_ms: int = RESERVE_AFTER_MS
 
     def decide(self, view: ClusterView) -> Plan:
-        """The paper's Algorithm 1: pick the smallest dominant share s_i, allocate one task,
+        """Run the paper's Algorithm 1: pick the smallest dominant share s_i, allocate one task,
         repeat.
         """
         plan = Plan(view)

@@ -1,4 +1,4 @@
-"""YARN's FairScheduler: at each queue the member furthest below its share first.
+"""YARN's FairScheduler: at each queue, serve first the member furthest below its share.
 
 Left out: preemption, reservations, delay scheduling, `maxRunningApps`, and YARN's rule that a queue
 may not be `drf` below one that is `fair`.
@@ -31,7 +31,7 @@ class FairScheduler:
     """As YARN's FairScheduler: by minimum share, then use by weight; per queue fair, drf or fifo.
 
     A queue's ``guaranteed`` is YARN's `minResources`. ``default``: the rule of a queue that
-    ``levels`` (queue path: rule) does not name. ``reserve_after_ms``: as of ``fifo``.
+    ``levels`` (queue path: rule) does not name. ``reserve_after_ms``: as for ``fifo``.
     """
 
     default: Rule = "fair"
@@ -41,7 +41,7 @@ class FairScheduler:
     walks_tree = True
 
     def decide(self, view: ClusterView) -> Plan:
-        """From the root down, the first member by the queue's rule; one container a time."""
+        """Serve the first member by each queue's rule, from the root down, one container a time."""
         plan = Plan(view)
         return fill_tree(plan, partial(self._level, view), self.reserve_after_ms)
 
@@ -56,8 +56,10 @@ Key = tuple[Any, ...]
 
 
 def fair_order(member: Member) -> Key:
-    """YARN's FairShareComparator, memory alone: members below their minimum share first, by
-    use / min(minimum share, demand); then by use / weight; then by start.
+    """Return the key of YARN's FairShareComparator, for memory alone.
+
+    Members below their minimum share are first, by use / min(minimum share, demand); then by
+    use / weight; then by start.
     """
     used, least = member.used[0], _minimum_share(member)[0]
     by_weight = used / member.weight
@@ -72,9 +74,11 @@ def fair_order(member: Member) -> Key:
 
 
 def drf_order(view: ClusterView, member: Member) -> Key:
-    """YARN's DominantResourceFairnessComparator: below the minimum share of the dominant resource
-    first, by use / minimum share, dominant resource first; then by dominant share / weight, then by
-    the next largest; then by start.
+    """Return the key of YARN's DominantResourceFairnessComparator.
+
+    Members below the minimum share of their dominant resource are first, by use / minimum share,
+    dominant resource first. The rest follow by dominant share / weight, then by the next largest
+    share. Ties go by start.
     """
     used, least = member.used, _minimum_share(member)
     shares = [u / c if c else 0.0 for u, c in zip(used, view.cluster_capacity, strict=True)]
@@ -86,7 +90,7 @@ def drf_order(view: ClusterView, member: Member) -> Key:
 
 
 def fifo_order(member: Member) -> Key:
-    """YARN's FifoPolicy: priority, then start."""
+    """Return the key of YARN's FifoPolicy: priority, then start."""
     return -getattr(member, "priority", 0), _start(member)
 
 
@@ -98,12 +102,12 @@ _NOTHING = Resource([0] * 64)
 
 
 def _start(member: Member) -> tuple[int, str]:
-    """When it started and its name; queues never started."""
+    """Return when it started, and its name; 0 for queues."""
     return (0, member.path) if isinstance(member, Queue) else (member.submitted_ms, member.id)
 
 
 def _memory_wanted(member: Member, enough: int) -> int:
-    """The member's demand, as far as ``enough``: what it uses and what it asks for."""
+    """Return the member's demand in memory (use and asks); stop counting at ``enough``."""
     demand = member.used[0]
     for ask in asks_below(member):
         if demand >= enough:

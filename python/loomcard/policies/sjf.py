@@ -20,8 +20,8 @@ class ShortestJobFirst(WeighsWork):
     """Serve the application with the shortest critical path first.
 
     The path (`remaining.critical_path_ms`) is that of the whole DAG, so the order of two
-    applications never changes; without a hint it is the mean duration of the application's
-    finished tasks, at first ``assumed_ms``. ``reserve_after_ms``: as of ``fifo``.
+    applications never changes. Without a hint the length is the mean duration of the application's
+    finished tasks, at first ``assumed_ms``. ``reserve_after_ms``: as for ``fifo``.
     """
 
     assumed_ms: float = 30_000.0

@@ -1,6 +1,6 @@
-"""Slots: every node runs so many containers, whatever their size, as MapReduce's first version did.
+"""Slots: each node runs a fixed number of containers of any size, as MapReduce's first version did.
 
-A node's real capacity still holds: what does not fit waits, even where a slot is free.
+A node's real capacity still counts: what does not fit waits, even if a slot is free.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from loomcard import (
 from loomcard.advanced import Amounts, report_waiting, want_room
 
 SLOTS = "SLOTS"
-"""The reason of an ask that waits because no node that has room for it has a slot free."""
+"""The reason of an ask that waits because no node with room for it has a free slot."""
 
 
 @dataclass(frozen=True)
 class Slots:
-    """Count containers, not resources: so many slots a node, shared fairly by their number.
+    """Count containers, not resources: each node has a number of slots, which are shared fairly.
 
-    ``slots_per_node``: of every node; 0: as many slots of ``slot_memory_mb`` and ``slot_vcores``
-    (0: ignored) as its capacity holds. An AM takes a slot too. ``reserve_after_ms``: as of
-    ``fifo``; with the room a slot is held.
+    ``slots_per_node``: the slots of every node; 0: as many slots of ``slot_memory_mb`` and
+    ``slot_vcores`` (0: ignored) as fit into its capacity. An AM takes a slot too.
+    ``reserve_after_ms``: as for ``fifo``; a slot is reserved with the room.
     """
 
     slots_per_node: int = 8
@@ -60,16 +60,16 @@ class Slots:
             raise ValueError("slots_per_node is 0, so slot_memory_mb or slot_vcores is above 0")
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[str, Amounts]:
-        """Nothing was reported yet."""
+        """Return no headrooms, because none was reported yet."""
         return {}
 
     def decide(
         self, view: ClusterView, reported: dict[str, Amounts]
     ) -> tuple[Plan, dict[str, Amounts]]:
-        """A slot to the application that holds fewest by its weight, till none is free.
+        """Give slots to the application with the fewest by its weight, until none is free.
 
-        The memory is the headroom last reported to each AM: an AM that sees free memory where no
-        slot is, or where a limit forbids it, would start reduces that wait for ever for its maps.
+        The memory is the headroom last reported to each AM. If an AM saw free memory that it cannot
+        get, for lack of a slot or by a limit, its reduces would start and wait for ever for maps.
         """
         plan = Plan(view)
         free = view.cache("free slots", lambda: FreeSlots(view, self))
@@ -79,9 +79,10 @@ class Slots:
 
 
 def report_headroom(plan: Plan, reported: dict[str, Amounts], free: Resource) -> dict[str, Amounts]:
-    """Tell the AMs whose headroom is another than they were ``reported``, and those that are new.
+    """Report headroom to new AMs and to those for which it differs from ``reported``.
 
-    It is the least of ``free`` and of what the maxima along the path and the user limit leave.
+    Return it by user: the least of ``free`` and of what maxima along the path and the user limit
+    leave.
     """
     leaf = plan.view.queue
     now = headroom_by_user(leaf, free)
@@ -89,7 +90,7 @@ def report_headroom(plan: Plan, reported: dict[str, Amounts], free: Resource) ->
     new |= dict.fromkeys(c.application for c in plan.view.changes_of(ApplicationAdded))
     for app in leaf.applications.values() if now != reported else new:
         if app.number not in leaf.applications:
-            continue  # it came and went in one batch
+            continue  # it was added and removed in one batch
         user = EVERYBODY if leaf.user_limit is None else app.user
         if app in new or now[user] != reported.get(user):
             plan.headroom(app, Resource(now[user]))
@@ -97,17 +98,17 @@ def report_headroom(plan: Plan, reported: dict[str, Amounts], free: Resource) ->
 
 
 def by_slots(app: Application) -> float:
-    """Slots held, by weight."""
+    """Return the slots that an application uses, divided by its weight."""
     return len(app.containers) / app.weight
 
 
 def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
-    """How many slots of a size a node holds; amounts of 0 are ignored."""
+    """Return how many slots of a size fit on a node; amounts of 0 are ignored."""
     return min(whole // part for whole, part in zip(capacity, slot, strict=False) if part > 0)
 
 
 class FreeSlots:
-    """The nodes that have a slot free, by number; each call looks at those that changed."""
+    """The nodes with a free slot, by number; each call looks at those that changed."""
 
     def __init__(self, view: ClusterView, slots: Slots) -> None:
         self.numbers: list[int] = []
@@ -138,18 +139,18 @@ class FreeSlots:
         self._changed.clear()
 
     def on(self, node: Node) -> bool:
-        """Whether a slot is free on the node, or held there."""
+        """Return whether a slot is free or reserved on the node."""
         return len(node.containers) < self._slots(node)
 
     def _slots(self, node: Node) -> int:
         return self._fixed or slots_of(node.capacity, self._slot)
 
     def room(self, capacity: Resource) -> Resource:
-        """The free slots as amounts, each an equal part of the cluster."""
+        """Return the free slots as amounts; each slot is an equal part of the cluster."""
         return Resource(amount * self.count // max(1, self.total) for amount in capacity)
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """Where the ask's next container goes: node-local, rack, any; None where it may not."""
+        """Return the node for the ask's next container (node-local, rack, any), or None."""
         if ask.hosts or ask.racks or ask.attempt.blacklist or not ask.relax_locality:
             return next(
                 (
@@ -165,44 +166,44 @@ class FreeSlots:
 
 
 class BySlots(Chooser):
-    """The application that holds fewest slots by its weight, on a node with a slot free."""
+    """Serve the application with the fewest slots by its weight, on a node with a free slot."""
 
     def __init__(self, view: ClusterView, free: FreeSlots, level: Level) -> None:
         super().__init__(view.queue)
         self._view, self._free, self._level = view, free, level
 
     def update(self) -> None:
-        """See what changed."""
+        """Look at what changed."""
         self._free.update()
         self._level.update(self._view)
 
     def next(self, full: ExhaustedShapes) -> Any:
-        """The first in order, while a slot is free."""
+        """Return the first in order while a slot is free, otherwise None."""
         return None if not self._free.numbers or full.everything() else self._level.top(full)
 
     def allocated(self, chosen: Any, ask: Ask) -> None:  # noqa: ARG002
-        """It holds one slot more."""
+        """Count one more slot to it."""
         self._free.update()
         self._level.served(by_slots, chosen)
 
     def passed(self, chosen: Any, *, forbidden: bool) -> None:  # noqa: ARG002
-        """It is set aside."""
+        """Set it aside."""
         self._level.set_aside()
 
     def end(self) -> None:
-        """Who was set aside has its place again."""
+        """Put the applications that were set aside back in their places."""
         self._level.put_back()
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """Node-local, rack, any, of the nodes with a slot free."""
+        """Choose node-local, rack, any, among the nodes with a free slot."""
         return self._free.place(plan, ask)
 
     def takes(self, node: Node) -> bool:
-        """Whether a slot is free on the node, or held there."""
+        """Return whether a slot is free or reserved on the node."""
         return self._free.on(node)
 
     def nowhere(self, plan: Plan, ask: Ask, full: ExhaustedShapes) -> None:
-        """No node that has room has a slot free, or the ask may not go there."""
+        """Report why: no node with room has a free slot, or the ask may not go there."""
         if not ask.attempt.blacklist and ask.suits_all:
             full.add((ask.size, ask.label))
         if plan.place(ask) is None:
@@ -211,11 +212,11 @@ class BySlots(Chooser):
             plan.wait(ask, SLOTS, plan.view.now_ms + RULE_MS)
 
     def report(self, plan: Plan) -> None:
-        """Where no slot is free, all wait for one."""
+        """Report that all asks wait for a slot, if none is free."""
         if not self._free.numbers and self.queue.pending_count:
             plan.wait(self.queue, SLOTS, plan.view.now_ms + RULE_MS)
         report_waiting(plan, self._level.unreported)
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """For the first in line."""
+        """Reserve for the first in line."""
         want_room(plan, self._level, after_ms, self)

@@ -19,8 +19,8 @@ from loomcard import (
 class ShortestRemainingFirst(WeighsWork):
     """Serve the application with the least remaining work first.
 
-    Work is as `Estimates.work` says. ``assumed_ms``: the run time of tasks that neither
-    a hint nor a finished sibling gives. ``reserve_after_ms``: as of ``fifo``.
+    Work is as `Estimates.work` says. ``assumed_ms``: the run time of tasks for which neither a hint
+    nor a finished sibling gives one. ``reserve_after_ms``: as for ``fifo``.
     """
 
     assumed_ms: float = 30_000.0
@@ -29,7 +29,7 @@ class ShortestRemainingFirst(WeighsWork):
     leaf_only = True
 
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
-        """Fill by remaining work; a running task counts whole till it ends."""
+        """Fill by remaining work; a running task counts in full until it ends."""
         estimates = Estimates.of(view, memory, self.assumed_ms)
         plan = Plan(view)
         fill(plan, order=estimates.work, reserve_after_ms=self.reserve_after_ms, goes_on=True)

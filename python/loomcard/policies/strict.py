@@ -1,4 +1,4 @@
-"""Fair shares as hard caps: what one member does not use, nobody else gets."""
+"""Fair shares as hard caps: what one member does not use, no other member gets."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from loomcard.advanced import Amounts, Entry
 class StrictShares:
     """Give each member at most its fair share of the scope, by weight; never lend the rest.
 
-    A queue's share is what it is guaranteed, and by weight its part of what no guarantee takes.
-    ``over``: the members that the scope is divided among: those that ask for or hold something, or
-    all. The smallest dominant share goes first. ``reserve_after_ms``: as of ``fifo``; nothing is
-    held beyond a share.
+    A queue's share is its guarantee, plus its part by weight of what no guarantee takes.
+    ``over``: the members among which the scope is divided: those that ask for or use something, or
+    all. The smallest dominant share goes first. ``reserve_after_ms``: as for ``fifo``; nothing is
+    reserved beyond a share.
     """
 
     over: Literal["demanding", "all"] = "demanding"
@@ -46,7 +46,7 @@ class StrictShares:
     asks_again = True  # what the scope is entitled to depends on other queues
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[int, Amounts]:
-        """Nothing was reported yet."""
+        """Return no headrooms, because none was reported yet."""
         return {}
 
     def decide(
@@ -54,8 +54,8 @@ class StrictShares:
     ) -> tuple[Plan, dict[int, Amounts]]:
         """Fill by dominant share, each member up to its share.
 
-        The memory is the headroom that AMs last got, by number: one that sees the room which
-        its share forbids it would fill the share with reduces, which wait there for its maps.
+        The memory is the last headroom of AMs, by number. An AM that saw more room than its share
+        allows would fill the share with reduces, which would then wait for its maps.
         """
         plan = Plan(view)
         level_of = partial(self._level, view, plan.dominant_share)
@@ -70,12 +70,12 @@ class StrictShares:
 
 
 def hard_share(whole: Sequence[int], weight: float, total: float) -> Resource:
-    """whole * weight / total in every resource, in whole units."""
+    """Return whole * weight / total for every resource, in whole units."""
     return Resource(int(amount * weight / total) for amount in whole)
 
 
 def without(whole: Resource, members: Iterable[Member]) -> Resource:
-    """What the members' guarantees leave of it."""
+    """Return what the members' guarantees leave of ``whole``."""
     rest = list(whole)
     for member in members:
         if isinstance(member, Queue):
@@ -84,22 +84,22 @@ def without(whole: Resource, members: Iterable[Member]) -> Resource:
 
 
 def scope_capacity(view: ClusterView) -> Resource:
-    """What the scope may share out now; a scope without siblings has all that it may use."""
+    """Return what the scope may divide now; without siblings, all that it may use."""
     if has_siblings(view.queue):
         return view.capacity
     return view.queue.maximum or view.cluster_capacity
 
 
 def has_siblings(queue: Queue) -> bool:
-    """It, or a queue above it, shares its parent with others."""
+    """Return whether the queue, or one above it, shares its parent with others."""
     parent = queue.parent
     return parent is not None and (len(parent.children) > 1 or has_siblings(parent))
 
 
 def _report_headroom(plan: Plan, level: CappedLevel, reported: dict[int, Amounts]) -> None:
-    """Tell the AMs of a leaf whose headroom is another than they were ``reported``."""
+    """Report headroom to the AMs of a leaf for which it differs from ``reported``."""
     view, leaf = plan.view, plan.view.queue
-    found: dict[str, Amounts] = {}  # shares of a scope by itself add up to no more than its room
+    found: dict[str, Amounts] = {}  # without siblings the shares add up to at most the room
     if has_siblings(leaf) or leaf.user_limit is not None:
         found = headroom_by_user(leaf, view.free)
     for app in level.moved(found, everyone=not reported):
@@ -115,10 +115,10 @@ def _report_headroom(plan: Plan, level: CappedLevel, reported: dict[int, Amounts
 
 
 class CappedLevel(Level):
-    """A scope whose members have at most their part of it.
+    """A scope in which each member has at most its part.
 
-    A member whose share is less than one container may have one, beside its AM: else it would wait
-    for ever.
+    A member with a share of less than one container may have one, beside its AM. Otherwise it would
+    wait for ever.
     """
 
     one_at_a_time = True
@@ -129,23 +129,23 @@ class CappedLevel(Level):
         super().__init__(queue, order)
         self._capacity = capacity
         self._everyone = everyone
-        self._weights: dict[Member, float] = {}  # of those who share
-        # What is left of the whole beside guarantees, and the sum of weights.
+        self._weights: dict[Member, float] = {}  # of the members that share
+        # What guarantees leave of the whole, and the sum of weights.
         self._shared: tuple[Resource, float] = (Resource(), 1.0)
-        self._held: list[tuple[Shape | None, Entry]] = []  # who has its share, till that changes
-        self._moved: dict[Member, None] = {}  # whose headroom may be another than it was
-        self._rooms: dict[str, Amounts] = {}  # what they all may still have at most
+        self._held: list[tuple[Shape | None, Entry]] = []  # have their share, until it changes
+        self._moved: dict[Member, None] = {}  # headroom may have changed
+        self._rooms: dict[str, Amounts] = {}  # the most that all may still have
 
     def attach(self, view: ClusterView) -> Self:
-        """As any level; and see whose headroom may have changed."""
+        """Attach as any level does, and watch for which members headroom may change."""
         view.watch(self.queue, self._moved)
         return super().attach(view)
 
     def update(self, view: ClusterView) -> None:
-        """See who shares what, then bring the order up to date."""
+        """Update which members share what, then bring the order up to date."""
         resized = self.capacity_version != view.capacity_version
         if resized:
-            self._weights.clear()  # who has left is no member any more, and would share for ever
+            self._weights.clear()  # members that left would otherwise share for ever
         for member in members_of(self.queue) if resized else self.stale:
             self._note(member)
         super().update(view)
@@ -164,7 +164,7 @@ class CappedLevel(Level):
             self._weights.pop(member, None)
 
     def share_of(self, member: Member) -> Resource:
-        """What a member may hold at most; one that does not share yet, once it does."""
+        """Return the most that a member may use, as if it shared if it does not yet."""
         rest, total = self._shared
         if member not in self._weights:
             rest, total = without(rest, [member]), total + member.weight
@@ -172,24 +172,24 @@ class CappedLevel(Level):
         return share.plus(member.guaranteed) if isinstance(member, Queue) else share
 
     def forbids(self, app: Application) -> str | None:
-        """SHARE where none of its asks fits into what is left of its share."""
+        """Return SHARE if none of its asks fits into what is left of its share."""
         left = self.limit_of(app)
         if left is None or any(ask.count > 0 and fits(ask.size, left) for ask in app.asks):
             return None
         return SHARE
 
     def limit_of(self, member: Member) -> Resource | None:
-        """What is left of a member's share; None: one container, whatever its size."""
+        """Return what is left of a member's share; None: one container of any size is allowed."""
         return None if only_masters(member) else self.left_of(member)
 
     def left_of(self, member: Member) -> Resource:
-        """What is left of a member's share."""
+        """Return what is left of a member's share."""
         share = self.share_of(member)
         return Resource(max(0, most - used) for most, used in zip(share, member.used, strict=True))
 
     def moved(self, rooms: dict[str, Amounts], *, everyone: bool) -> list[Application]:
-        """Whose headroom may be another since the last call: those who got or lost something, or
-        all, if their shares or the ``rooms`` of their users did.
+        """Return the applications for which headroom may have changed since the last call: those
+        that got or lost something, or all, if shares or the ``rooms`` of users changed.
         """
         moved = members_of(self.queue) if everyone or rooms != self._rooms else list(self._moved)
         self._rooms = rooms
@@ -197,17 +197,17 @@ class CappedLevel(Level):
         return [member for member in moved if isinstance(member, Application)]
 
     def set_aside(self) -> None:
-        """Who has its share waits longer than for this call."""
+        """Set the first aside; one that has its share stays aside beyond this call."""
         taken = self.take_top()
         app = taken[0][1][4]
         held = isinstance(app, Application) and self.forbids(app) is not None
         (self._held if held else self.aside).extend(taken)
-        if len(self._held) > 64 + 4 * len(self.entries):  # those that are superseded since
+        if len(self._held) > 64 + 4 * len(self.entries):  # drop outdated ones
             self._held = [each for each in self._held if self.entries.get(each[1][4]) is each[1]]
 
 
 def only_masters(member: Member) -> bool:
-    """It holds nothing but application masters."""
+    """Return whether a member runs nothing but application masters."""
     if isinstance(member, Application):
         return all(container.is_am for container in member.containers)
     below = member.applications.values() if member.leaf else member.children

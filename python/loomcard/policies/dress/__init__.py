@@ -1,4 +1,4 @@
-"""DRESS, a dynamic reservation for small jobs (Mao et al., 2018): its functions, one by one."""
+"""DRESS, a dynamic reservation for small jobs (Mao et al., 2018): its separate functions."""
 
 from loomcard.policies.dress.paper import (
     LARGE,

@@ -1,4 +1,4 @@
-"""Which job gets the next container, and what AMs may still obtain (docs/papers/dress.md 2.7)."""
+"""Which job gets the next container, and the headroom of AMs (docs/papers/dress.md 2.7)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from loomcard.policies.dress.pools import Pools
 
 AMS_WAIT = "AMS_WAIT"
-"""The reason of an AM that waits because enough AMs wait for their first task."""
+"""The reason of an AM that waits because enough other AMs wait for their first task."""
 
 
 class CategoryQueue(MemberIndex):
-    """The queue of one category: its applications in order; the pools say which changed. Contains
-    the shapes that none of them may have now, for the nodes are full or the border forbids it.
+    """The queue of one category: its applications in order; the pools say which changed.
+
+    As a container (``in``), it has the shapes that no member may have now: the nodes are full, or
+    the border forbids it.
     """
 
     def __init__(self, queue: Queue, kind: str, pools: Pools) -> None:
@@ -48,7 +50,7 @@ class CategoryQueue(MemberIndex):
         return shape in self.pools.exhausted or shape in self.closed
 
     def rekey(self, order: Order, member: Member) -> None:
-        """As any index; members of another category are left out."""
+        """Update a member's place as any index does; leave out members of other categories."""
         self.shapes.pop(member, None)
         if self.pools.category_of.get(member) == self.kind:
             super().rekey(order, member)
@@ -67,8 +69,8 @@ class CategoryQueue(MemberIndex):
         )
 
     def key(self, app: Application) -> tuple[int, bool, float]:
-        """Where an application stands: by priority, those that have waited too long first, then,
-        with ``order: demand``, by what it asks for in parts of the queue.
+        """Return an application's sort key: priority; then those that have waited too long first;
+        then, with ``order: demand``, its demand as a share of the queue.
         """
         demand, pools = 0.0, self.pools
         if pools.options.order == "demand":
@@ -76,11 +78,11 @@ class CategoryQueue(MemberIndex):
         return -app.priority, not pools.memory.jobs[app.number].aged, demand
 
     def first(self) -> Any:
-        """The first application of which something may be served; None if there is none."""
+        """Return the first application with an ask that may be served, or None."""
         return self.top(self) if self.entries else None
 
     def first_open(self) -> Any:
-        """As ``first``, whether or not the nodes are full."""
+        """Return the same as ``first``, but ignore whether the nodes are full."""
         return self.top(self.closed) if self.entries else None
 
 
@@ -90,7 +92,7 @@ def asked_shapes(app: Any) -> tuple[Shape, ...]:
 
 
 class ClosedShapes:
-    """The shapes that the border keeps from a category."""
+    """The shapes that the border forbids to a category."""
 
     __slots__ = ("_queue",)
 
@@ -103,24 +105,25 @@ class ClosedShapes:
 
 
 class Quota(Chooser):
-    """Room is reserved while the border leaves a category room for anything: to wait until there is
-    enough for a large task, while the jobs behind it take every bit, would be to wait for ever.
+    """Allow a reservation while the border leaves a category room for anything.
+
+    Without this a large task could wait for ever: the jobs behind it would take every free bit.
     """
 
     def __init__(self, pools: Pools) -> None:
         self._pools = pools
 
     def forbids(self, ask: Ask) -> str | None:
-        """The reason of an ask that waits for its quota."""
+        """Return the reason if an ask waits for its quota, or None."""
         category = self._pools.category_of[ask.application]
         size = ask.size if category == UNKNOWN else [min(amount, 1) for amount in ask.size]
         return None if self._pools.may(category, size) else _reserved(category)
 
 
 class Allocation(Chooser):
-    """The category that holds less of its quota is next, until quotas and nodes leave no more.
+    """Serve the category that uses less of its quota, until quotas or nodes leave no more.
 
-    ``eager``: what is free and no large job could use goes to small ones beyond their quota.
+    ``eager``: free room that no large job could use goes to small jobs beyond their quota.
     """
 
     def __init__(self, plan: Plan, pools: Pools, *, eager: bool, reserve_after_ms: int) -> None:
@@ -134,13 +137,13 @@ class Allocation(Chooser):
         pools.lifted = False
 
     def update(self) -> None:
-        """See who holds and asks for what, and who has another place."""
+        """Update what each application uses and asks for, and its place."""
         self._from = None
         self._pools.update()
 
     def next(self, full: ExhaustedShapes) -> Any:
-        """The first application of the category that holds less of its quota, ties to SMALL, of
-        those that want something which quota and nodes allow.
+        """Return the first application of the category that uses less of its quota; ties go to
+        SMALL. Only asks that quota and nodes allow count.
         """
         pools, large = self._pools, self._queues[LARGE]
         pools.exhausted = full
@@ -154,7 +157,7 @@ class Allocation(Chooser):
             found = self._small() if behind else (large, large.first())
         eager = found[1] is None and self._eager and not pools.lifted
         if eager and (not large.entries or large.top(full) is None):
-            pools.lifted = True  # whatever its quota, no node has what it asks for
+            pools.lifted = True  # no node has what LARGE asks for, whatever its quota
             found = self._small()
         self._from = found[0]
         return found[1]
@@ -167,24 +170,26 @@ class Allocation(Chooser):
         return ams, am
 
     def allocated(self, chosen: Application, ask: Any) -> None:  # noqa: ARG002
-        """Its category holds more of its quota."""
+        """Count the container to its category."""
         assert self._from is not None
         self._pools.allocated(chosen)
         self._from.served(self._from.key, chosen)
 
     def passed(self, chosen: Application, *, forbidden: bool) -> None:  # noqa: ARG002
-        """It is set aside."""
+        """Set it aside."""
         assert self._from is not None
         self._from.set_aside()
 
     def end(self) -> None:
-        """Who was set aside has its place again."""
+        """Put the applications that were set aside back in their places."""
         for queue in self._queues.values():
             queue.put_back()
 
     def forbids(self, ask: Ask) -> str | None:
-        """The border keeps some shapes from its category: one that is next has others too. It let
-        an ask have the room that is reserved for it when that was placed.
+        """Return the reason if the border forbids this shape to the category, or None.
+
+        The next application may have other shapes that are allowed. A reserved ask passed this
+        check when its reservation was made.
         """
         queue = self._from
         if queue is None or only_shape_of(ask.application) is not False:
@@ -192,12 +197,12 @@ class Allocation(Chooser):
         return _reserved(queue.kind) if (ask.size, ask.label) in queue.closed else None
 
     def report(self, plan: Plan) -> None:
-        """Who waits for the border, and who for room."""
+        """Report which asks wait for the border, and which for room."""
         for queue in self._queues.values():
             _report_reasons(plan, queue)
 
     def _want_room(self) -> None:
-        """Before others take what the border leaves those who are passed over."""
+        """Reserve for applications that are passed over, before others take that room."""
         if self._after_ms and self._plan.view.passed_over(self._after_ms):
             for queue in self._queues.values():
                 want_room(self._plan, queue, self._after_ms, Quota(self._pools))
@@ -222,10 +227,10 @@ def _report_reasons(plan: Plan, queue: CategoryQueue) -> None:
 
 
 def report_headroom(plan: Plan, pools: Pools) -> None:
-    """Tell the AMs whose headroom has changed: the least of what is free, and of what quota, maxima
-    and user limit leave.
+    """Report changed headrooms to AMs: the least of what is free and of what quota, maxima and user
+    limit leave.
 
-    An AM that takes the other category's reserve for free room lets its reduces wait for maps that
+    If an AM counted the other category's reserve as free, its reduces would wait for maps that
     never come.
     """
     leaf, free = plan.view.queue, plan.view.free

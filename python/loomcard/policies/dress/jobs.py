@@ -1,5 +1,5 @@
-"""What DRESS remembers of a queue's jobs, and what their tasks did: from events to trackers, from
-trackers to a forecast. The memory is plain data, with applications by their number.
+"""What DRESS remembers of a queue's jobs and their tasks: events update trackers, and trackers give
+a forecast. The memory is plain data, with applications by their number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, phase_expect
 from loomcard.policies.dress.phases import Phase, Tracker
 
 UNKNOWN = "unknown"
-"""Of a job that has asked for its AM alone: neither SMALL nor LARGE yet."""
+"""The kind of a job that has asked only for its AM: neither SMALL nor LARGE yet."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Job:
     kind: str = UNKNOWN
     """SMALL, LARGE or UNKNOWN."""
     peak: tuple[int, ...] = ()
-    """Amounts of tasks held and asked for together, at most so far."""
+    """The most so far that its tasks used and asked for together, as amounts."""
     asked_ms: int | None = None
     """When it first asked for tasks."""
     served: bool = False
@@ -48,22 +48,24 @@ class Job:
 
     @property
     def pool(self) -> str:
-        """What its containers are charged to. A large job's AM stays with SMALL until the job has
-        a task: AMs that wait use up what lets further AMs start.
+        """The category to which its containers are charged.
+
+        A large job's AM counts to SMALL until the job has a task: AMs that wait use up what lets
+        further AMs start.
         """
         return LARGE if self.kind == LARGE and self.served else SMALL
 
 
 @dataclass(slots=True)
 class Figures:
-    """What is shown of the last tick and of all, in containers."""
+    """The figures shown of the last tick and of all ticks, in containers."""
 
     released: int = 0
     """Tasks that ended since the last tick."""
     forecast: tuple[float, float] = (0.0, 0.0)
     """F_1 and F_2 for the tick that has begun."""
     expected: float = 0.0
-    """F_1 + F_2 as it was forecast for the tick that has ended."""
+    """F_1 + F_2 that was forecast for the tick that has ended."""
     actual: int = 0
     """What was released in it."""
     error: float = 0.0
@@ -72,20 +74,20 @@ class Figures:
     branches: dict[str, int] = field(default_factory=dict)
 
     def ticked(self, forecast: tuple[float, float]) -> None:
-        """A tick has ended, and so much is expected of the next one."""
+        """Close a tick; ``forecast`` is for the next one."""
         self.expected, self.actual = sum(self.forecast), self.released
         self.error += abs(self.expected - self.actual)
         self.ticks += 1
         self.released, self.forecast = 0, forecast
 
     def count(self, branch: str) -> None:
-        """Algorithm 3 took this way."""
+        """Count that Algorithm 3 took this branch."""
         self.branches[branch] = self.branches.get(branch, 0) + 1
 
 
 @dataclass(slots=True)
 class Memory:
-    """All of it. ``delta`` and who was large are saved for good."""
+    """All that DRESS remembers. Only ``delta`` and ``large`` are saved permanently."""
 
     delta: float
     large: dict[str, None] = field(default_factory=dict)
@@ -94,38 +96,40 @@ class Memory:
     tick_ms: int | None = None
     """When the last tick was."""
     total: list[int] = field(default_factory=list)
-    """What is divided, as of the last tick or change of ``capacity``: what the queue would be
-    entitled to if it asked for everything.
+    """What is divided, since the last tick or change of ``capacity``: the queue's entitlement if it
+    asked for everything.
     """
     capacity: list[int] = field(default_factory=list)
-    """The cluster's, when ``total`` was last seen."""
+    """The cluster's capacity when ``total`` was last computed."""
     large_at_tick: list[int] = field(default_factory=list)
-    """What LARGE held at the last tick, and all that it was charged with since."""
+    """What LARGE used at the last tick, plus all that was charged to it since."""
     live: dict[int, int] = field(default_factory=dict)
-    """Jobs to evaluate at each tick, with the time of the last thing that happened to them."""
+    """Jobs to evaluate at each tick, each with the time of its last event."""
     since_ms: int = 0
-    """When ``live`` ceased to be empty."""
+    """When ``live`` last became non-empty."""
     settled: bool = False
-    """Nothing has changed since the last tick, which changed nothing either."""
+    """Whether nothing has changed since the last tick, and that tick changed nothing either."""
     figures: Figures = field(default_factory=Figures)
 
 
 class Jobs:
-    """The jobs in a memory, beside the applications that are there."""
+    """The jobs in a memory, together with the applications of the queue."""
 
     def __init__(
         self, memory: Memory, options: Options, applications: Mapping[int, Application]
     ) -> None:
         self.asked: dict[Application, None] = {}
-        """Whose demand may have grown since it was last looked at."""
+        """Applications with a demand that may have grown since the last look."""
         self._memory = memory
         self._options = options
         self._apps = applications
-        self._changes: Sequence[Event] = ()  # of this call, while they are noted
+        self._changes: Sequence[Event] = ()  # of this call, while ``follow`` runs
 
     def get(self, app: Application) -> Job:
-        """What is known of an application; of one that was not known before, its running tasks
-        too, though not when they began: they are carried, and never forecast on their own.
+        """Return what is known of an application.
+
+        The running tasks of a new one are adopted. Their start is unknown, so they are carried and
+        never forecast on their own.
         """
         job = self._memory.jobs.get(app.number)
         if job is None:
@@ -167,8 +171,9 @@ class Jobs:
         self._changes = ()
 
     def _job_of(self, container: Container, at_ms: int | None) -> Job | None:
-        """Whose task a container is; None of an AM, and of what is not in the queue. ``at_ms``:
-        when something happened to it that trackers look at.
+        """Return the job of a task; None for an AM, or an application outside the queue.
+
+        ``at_ms``: the time of an event that trackers look at.
         """
         app = container.attempt.application
         if container.is_am or app.number not in self._apps:
@@ -210,9 +215,7 @@ class Jobs:
     # At a tick
 
     def evaluate(self, now_ms: int) -> None:
-        """Algorithms 1 and 2 for every job to which something happened of late, at each tick that
-        was missed and now.
-        """
+        """Run Algorithms 1 and 2 for every job with recent events, at each missed tick and now."""
         m, options = self._memory, self._options
         windows = options.windows
         t = now_ms if m.tick_ms is None else m.tick_ms + options.tick_ms
@@ -228,7 +231,7 @@ class Jobs:
             t += options.tick_ms
 
     def _waiting(self, number: int) -> int:
-        """Tasks of a job that are asked for or allocated, and not yet running."""
+        """Return how many tasks of a job are asked for or allocated, and not yet running."""
         app, tracker = self._apps[number], self._memory.jobs[number].tracker
         asked = sum(ask.count for ask in app.asks if not ask.is_am)
         return asked + max(0, tasks_held(app) - len(tracker.owner) - len(tracker.carry))
@@ -236,8 +239,8 @@ class Jobs:
     def releases(
         self, now_ms: int, width: int
     ) -> tuple[tuple[list[float], list[float]], tuple[float, float]]:
-        """F_1 and F_2 for the tick that begins (Eq 5: the sum over the jobs' phases), as amounts of
-        ``width`` resource types, and in containers.
+        """Return F_1 and F_2 for the tick that begins (Eq 5: the sum over the jobs' phases), as
+        amounts of ``width`` resource types, and in containers.
         """
         found = {kind: [0.0] * width for kind in CATEGORIES}
         counts = dict.fromkeys(CATEGORIES, 0.0)
@@ -254,14 +257,14 @@ class Jobs:
 
 
 def _adopt(job: Job, container: Container) -> None:
-    """A task runs that nobody saw start."""
+    """Carry a running task that was not seen to start."""
     running = container.started_ms is not None and container.number not in job.tracker.owner
     if running and not container.is_am:
         job.tracker.carry[container.number] = tuple(container.size)
 
 
 def _add(total: list[float], phase: Phase, expected: float) -> None:
-    """Releases as amounts, each of the mean size of the phase's running tasks
+    """Add releases as amounts, each of the mean size of the phase's running tasks
     (docs/papers/dress.md 2.8).
     """
     sizes = phase.running.values()
@@ -270,7 +273,7 @@ def _add(total: list[float], phase: Phase, expected: float) -> None:
 
 
 def am_of(app: Application) -> Container | None:
-    """The AM's container, which came first, but for a later attempt's."""
+    """Return the AM's container: the first one, unless a later attempt started its own."""
     first = next(iter(app.containers), None)
     if first is None or first.is_am:
         return first
@@ -281,10 +284,10 @@ def am_of(app: Application) -> Container | None:
 
 
 def tasks_held(app: Application) -> int:
-    """How many containers an application holds, less its AM's."""
+    """Return how many containers an application has, without its AM's."""
     return len(app.containers) - (am_of(app) is not None)
 
 
 def starts(app: Application) -> bool:
-    """An application asks for its AM."""
+    """Return whether an application asks for its AM."""
     return any(ask.is_am and ask.count > 0 for ask in app.asks)

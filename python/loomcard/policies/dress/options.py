@@ -16,8 +16,8 @@ NOT_NEGATIVE = ("start_threshold", "finish_threshold", "age_ms", "reserve_after_
 
 @dataclass(frozen=True)
 class Options:
-    """What the paper fixes, what docs/papers/dress.md resolves, and from ``eager`` on what goes
-    beyond both. Raises ValueError on what cannot be.
+    """What the paper fixes, what docs/papers/dress.md resolves, and from ``eager`` on, additions
+    to both. Raises ValueError for an impossible value.
     """
 
     theta: float = 0.10

@@ -1,9 +1,8 @@
-"""The paper's rules as functions: who is small, Equation 9, and Algorithm 3 (docs/papers/dress.md
-2.2, 2.5, 2.6, 2.8).
+"""The paper's rules as functions: which jobs are small, Equation 9, and Algorithm 3
+(docs/papers/dress.md 2.2, 2.5, 2.6, 2.8).
 
-The paper's SD (small demand) is SMALL here, its LD is LARGE. Vectors are amounts, one number a
-resource type, in the order of the cluster's. With one type they count containers, as the paper
-does.
+The paper's SD (small demand) is SMALL here, its LD is LARGE. Vectors are amounts, one number per
+resource type, in the cluster's order. With one type they count containers, as the paper does.
 """
 
 from __future__ import annotations
@@ -18,33 +17,34 @@ from loomcard.policies.dress.phases import Phase
 Vector = Sequence[float]
 
 SMALL = "small"
-"""The paper's SD, category 1: a part of the cluster is reserved for it."""
+"""The paper's SD, category 1: part of the cluster is reserved for it."""
 
 LARGE = "large"
 """The paper's LD, category 2: it has the rest."""
 
 CATEGORIES = (SMALL, LARGE)
-"""In the order in which ties between them go."""
+"""Both categories; ties go to the first."""
 
 Reading = Literal["printed", "share"]
-"""How free room A_c is split: ``printed`` gives SMALL what its quota has left of it, ``share``
-gives SMALL delta of it ("A_c can be further divided for each category")."""
+"""How free room A_c is split: ``printed`` gives SMALL at most what its quota has left; ``share``
+gives SMALL the part delta of A_c ("A_c can be further divided for each category")."""
 
 Pack = Literal["whole", "partial"]
-"""Which small demands LARGE's leftovers go to: those that they serve whole, as printed, or
-(extension) what is left after these to the next one too, though it is too little for it."""
+"""Which small demands get LARGE's leftovers. ``whole``: those that fit whole, as printed.
+``partial`` (extension): the next demand also gets the rest, though it is too little for it."""
 
 BRANCHES = ("idle", "shrink", "grow", "pack")
-"""The ways through Algorithm 3: nothing is asked for, SMALL has too much, LARGE has, both are
-short."""
+"""The branches of Algorithm 3: nothing is asked for, SMALL has too much, LARGE has too much, both
+have too little."""
 
 
 def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
-    """LARGE where demand_r > theta * total_r for some type that is asked for, else SMALL.
+    """Return LARGE if demand_r > theta * total_r for some type in demand, otherwise SMALL.
 
-    A demand of exactly the border is small; a type that is asked for and is nowhere makes a job
-    large. The paper takes A_c for Tot_R: on a full cluster every job would be large
-    (docs/papers/dress.md 3-1). Rounded, for 0.29 * 100 is less than 29 in floating point.
+    A demand exactly at the border is small. A type that is asked for and that no node has makes a
+    job large. The paper uses A_c instead of Tot_R: on a full cluster every job would be large
+    (docs/papers/dress.md 3-1). The border is rounded, because 0.29 * 100 is less than 29 in
+    floating point.
     """
     pairs = zip(demand, total, strict=True)
     return LARGE if any(d > 0 and d > round(theta * t, 9) for d, t in pairs) else SMALL
@@ -53,12 +53,12 @@ def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
 def phase_cum(
     t: float, alpha: float | None, gamma: float | None, dps: float, c: float, tau: float = 1.0
 ) -> float:
-    """What a phase has released by ``t``: (t - gamma)/dps * c, the ramp of Eq 9, which then stays
-    at ``c``; 0 before ``alpha``, the start of the job.
+    """Return the containers that a phase has released by ``t``: (t - gamma)/dps * c, the ramp of
+    Eq 9, at most ``c``; 0 before ``alpha``, the start of the job.
 
     A dps below ``tau`` counts as ``tau``: all tasks may have started at once (docs/papers/dress.md
-    3-16). Printed, each tick counts the ramp from its beginning, though most of it was seen free
-    already.
+    3-16). In the printed form each tick counts the ramp from its beginning, though most of it is
+    already free.
     """
     if alpha is None or gamma is None or t <= gamma:
         return 0.0
@@ -68,7 +68,7 @@ def phase_cum(
 def phase_expected(
     t: float, h: float, alpha: float | None, phase: Phase, tau: float = 1.0
 ) -> float:
-    """Releases of a phase in (t, t + h]: the ramp's growth, at most what still runs."""
+    """Return a phase's releases in (t, t + h]: the ramp's growth, at most the running tasks."""
     facts = (alpha, phase.gamma, phase.variation, phase.c, tau)
     return min(max(phase_cum(t + h, *facts) - phase_cum(t, *facts), 0.0), len(phase.running))
 
@@ -76,7 +76,7 @@ def phase_expected(
 def split(
     free: Vector, delta: float, quota1: Vector, used1: Vector, reading: Reading = "printed"
 ) -> tuple[list[float], list[float]]:
-    """A_c = A_c1 + A_c2: free amounts, split into SMALL's and LARGE's by one Reading."""
+    """Split the free amounts into SMALL's and LARGE's by one Reading: A_c = A_c1 + A_c2."""
     if reading == "share":
         one = [delta * a for a in free]
     else:
@@ -87,14 +87,14 @@ def split(
 
 @dataclass(frozen=True, slots=True)
 class DeltaInputs:
-    """What Algorithm 3 looks at: amounts of each resource type, for SMALL and for LARGE."""
+    """The input of Algorithm 3: amounts of each resource type, for SMALL and for LARGE."""
 
     total: Vector
-    """Tot_R; types of which there is nothing do not count, and nobody asks for them."""
+    """Tot_R; types of which the total is 0 do not count, and no job asks for them."""
     free: tuple[Vector, Vector]
     """A_c1 and A_c2."""
     releases: tuple[Vector, Vector]
-    """F_1 and F_2: releases alone; the paper's F_k has A_c in it and Algorithm 3 adds it again
+    """F_1 and F_2: only releases. The paper's F_k includes A_c, and Algorithm 3 adds it again
     (docs/papers/dress.md 3-14)."""
     asks: tuple[Sequence[Vector], Sequence[Vector]]
     """The whole pending demand of each job of either category, in order of submission."""
@@ -108,14 +108,14 @@ class Rule:
     dmax: float = 1.0
     pack: Pack = "whole"
     lends: bool = True
-    """False: LARGE's leftovers are not moved, for a large job has waited too long for its first."""
+    """False: LARGE's leftovers stay, because a large job has waited too long for its first task."""
 
 
 def adjust(delta: float, inputs: DeltaInputs, rule: Rule) -> tuple[float, str]:
-    """Algorithm 3: SMALL's share of the cluster from now on, and which of BRANCHES led to it.
+    """Apply Algorithm 3: return SMALL's new share of the cluster, and which of BRANCHES led to it.
 
-    Over several types "a >= p" is meant of each, the surplus is min_r (A_r + F_r - P_r) / Tot_r, a
-    demand fits where it does in every type, and what is moved counts by its dominant share
+    With several types "a >= p" must be true of each. The surplus is min_r (A_r + F_r - P_r) /
+    Tot_r, a demand fits if it does in every type, and what is moved counts by its dominant share
     (docs/papers/dress.md 2.8). With one type this is the paper's count of containers.
     """
     total = inputs.total
@@ -141,8 +141,8 @@ def _pack(
     a1: list[float], a2: list[float], small: list[Vector], large: list[Vector], total: Vector,
     rule: Rule,
 ) -> float:  # fmt: skip
-    """Algorithm 3, lines 12-24: the share of the cluster that goes from LARGE's leftovers to
-    SMALL.
+    """Return the share of the cluster that goes from LARGE's leftovers to SMALL (Algorithm 3, lines
+    12-24).
     """
     i, shares = 0, 0.0
     while i < len(small) and _fits(small[i], a1):
@@ -165,8 +165,8 @@ def _pack(
 
 
 def _part(lacks: Vector, room: Vector) -> list[float]:
-    """As much of what a demand lacks as there is room for, in its own proportions: what is left of
-    one type alone serves nobody.
+    """Return how much of what a demand lacks fits into ``room``, in the demand's own proportions:
+    room of one type alone is of no use.
     """
     rows = [(max(0.0, lack), max(0.0, r)) for lack, r in zip(lacks, room, strict=True)]
     part = min((r / lack for lack, r in rows if lack > 0), default=0.0)
@@ -179,29 +179,29 @@ def _surplus(a: Vector, p: Vector, total: Vector) -> float:
 
 
 def dominant(amounts: Vector, total: Vector) -> float:
-    """max_r amounts_r / total_r, over the types that the cluster has."""
+    """Return max_r amounts_r / total_r, over the types that the cluster has."""
     return max((a / t for a, t in zip(amounts, total, strict=True) if t > 0), default=0.0)
 
 
 def plus(a: Vector, b: Vector) -> list[float]:
-    """The sum of two vectors."""
+    """Return the sum of two vectors."""
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
 def less(a: Vector, b: Vector) -> list[float]:
-    """The difference of two vectors."""
+    """Return the difference of two vectors."""
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
 def filled(held: Vector, quota: Vector, total: Vector) -> float:
-    """The part of its quota that a category holds, of the resource that it holds most of."""
+    """Return the largest part of its quota that a category uses of any resource."""
     rows = zip(held, quota, total, strict=True)
     return max((h / q if q else inf for h, q, whole in rows if h and whole), default=0.0)
 
 
 def within(size: Vector, held: Vector, quota: Vector) -> bool:
-    """A category that holds so much may have a container more: it is then above its quota by at
-    most half of it.
+    """Return whether a category that uses ``held`` may have one more container: it may then be
+    above its quota by at most half of that container.
     """
     for amount, has, most in zip(size, held, quota):  # noqa: B905 - equal by construction
         if amount and has + amount / 2 > most:
@@ -214,7 +214,7 @@ def _fits(a: Vector, b: Vector) -> bool:
 
 
 def add_up(vectors: Iterable[Vector], width: int) -> list[float]:
-    """The sum of vectors of ``width`` resource types."""
+    """Return the sum of vectors of ``width`` resource types."""
     total = [0.0] * width
     for vector in vectors:
         total = plus(total, vector)

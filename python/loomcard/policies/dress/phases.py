@@ -1,10 +1,10 @@
 """Algorithms 1 and 2: from starts and ends of a job's tasks to its phases (docs/papers/dress.md
 2.4).
 
-Times are ms. A phase is a group of tasks that do the same work in parallel. It is seen by a burst
-of starts (Algorithm 1), releases from a burst of ends on (Algorithm 2), and passes those that trail
-on to the next. Everything is evaluated on ticks: silence cannot be seen by an event
-(docs/papers/dress.md 3-5).
+Times are ms. A phase is a group of tasks that do the same work in parallel. A burst of starts
+reveals it (Algorithm 1). From a burst of ends on it releases containers (Algorithm 2), and it
+passes its trailing tasks to the next phase. Everything is evaluated on ticks, because no event
+shows silence (docs/papers/dress.md 3-5).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Size = tuple[int, ...]
-"""Amounts of one task, by resource type; (1,) where containers are counted."""
+"""Amounts of one task, by resource type; (1,) if containers are counted."""
 
 FINISH, START = 0, 1
-"""At equal times ends are applied before starts."""
+"""The kinds of events. At equal times, ends are applied before starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """pw, t_s and t_e: within ``window_ms`` more than ``start`` starts open a burst, more than
-    ``finish`` ends let a phase release.
+    """pw, t_s and t_e: within ``window_ms``, more than ``start`` starts open a burst, and after
+    more than ``finish`` ends a phase releases.
 
-    For a phase of w tasks no threshold is above w - 1, or else a phase of five tasks or fewer could
-    never exceed the paper's 5 (docs/papers/dress.md 3-4).
+    For a phase of w tasks no threshold is above w - 1. Otherwise a phase of five tasks or fewer
+    could never exceed the paper's 5 (docs/papers/dress.md 3-4).
     """
 
     window_ms: int = 10_000
@@ -34,8 +34,8 @@ class Windows:
     finish: int = 5
 
     def recent(self, times: list[int], t: int) -> int:
-        """How many of sorted ``times`` are in the window (t - pw, t]; those before it are dropped,
-        for ticks never go back.
+        """Return how many of the sorted ``times`` are in the window (t - pw, t]; remove earlier
+        ones, because ticks never go back.
         """
         del times[: bisect_right(times, t - self.window_ms)]
         return len(times)
@@ -43,42 +43,42 @@ class Windows:
 
 @dataclass(slots=True)
 class Phase:
-    """p_j: its tasks' times, and what the forecast needs of them."""
+    """p_j: the times of its tasks, and what the forecast needs."""
 
     starts: list[int] = field(default_factory=list)
-    """When tasks started, those in the window; sorted, as ``fins`` are."""
+    """When tasks started, only those in the window; sorted, as ``fins`` is."""
     fins: list[int] = field(default_factory=list)
-    """When tasks ended well, those in the window."""
+    """When tasks ended well, only those in the window."""
     running: dict[int, Size] = field(default_factory=dict)
     """R_pj: its running tasks with their sizes."""
     c: int = 0
-    """c_pj: containers counted to it, those passed on by an earlier phase too."""
+    """c_pj: containers counted to it, including those that an earlier phase passed on."""
     began: int = 0
     """How many tasks started in it."""
     w: int = 0
-    """Its width: its own starts and those asked for or allocated and not yet running, at most, till
-    the burst was seen."""
+    """Its width: the most so far, until the burst was seen, of its own starts plus the tasks asked
+    for or allocated and not yet running."""
     burst: bool = False
-    """S_pj: the burst of starts was seen."""
+    """S_pj: whether the burst of starts was seen."""
     moved: bool = False
-    """Its trailing tasks were passed on."""
+    """Whether its trailing tasks were passed on."""
     psf: int | None = None
     psl: int | None = None
     """When the first and the last of its tasks so far started."""
     dps: int | None = None
-    """Starting variation: last start less first, once no start was seen for a window."""
+    """Starting variation: last start minus first, set after a window without a start."""
     gamma: int | None = None
     """The moment from which it releases containers."""
 
     @property
     def variation(self) -> int:
-        """dps; while the phase is open, what it would be if no further task started."""
+        """dps; while the phase is open, its value if no further task started."""
         if self.dps is not None:
             return self.dps
         return 0 if self.psf is None or self.psl is None else self.psl - self.psf
 
     def begin(self, at: int) -> None:
-        """A task of its own started."""
+        """Note the start of one of its own tasks."""
         insort(self.starts, at)
         self.began += 1
         self.psf = at if self.psf is None else min(self.psf, at)
@@ -87,34 +87,34 @@ class Phase:
 
 @dataclass(slots=True)
 class Tracker:
-    """One job's phases. ``note_*`` keep what happened; ``advance`` applies it and evaluates."""
+    """One job's phases. ``note_*`` store events; ``advance`` applies and evaluates them."""
 
     phases: list[Phase] = field(default_factory=list)
     forming: int | None = None
-    """The phase that new starts belong to, by its place."""
+    """The index of the phase to which new starts belong."""
     owner: dict[int, int] = field(default_factory=dict)
-    """By running task, its phase."""
+    """The phase of each running task."""
     carry: dict[int, Size] = field(default_factory=dict)
-    """Trailing tasks that no phase has taken over; never forecast till one does."""
+    """Trailing tasks that no phase has taken over; not forecast until one does."""
     alpha: int | None = None
     """Start of the job's first task."""
     events: list[tuple[int, int, int, Size, bool]] = field(default_factory=list)
-    """Not yet applied: time, kind, task, size, ended well."""
+    """Events not yet applied: time, kind, task, size, ended well."""
 
     def note_start(self, at: int, task: int, size: Size = (1,)) -> None:
-        """A container entered RUNNING."""
+        """Note that a container entered RUNNING."""
         self.events.append((at, START, task, size, True))
 
     def note_finish(self, at: int, task: int, ok: bool = True) -> None:
-        """A container ended; ``ok``: with exit status 0, or released by its job."""
+        """Note that a container ended; ``ok``: with exit status 0, or released by its job."""
         self.events.append((at, FINISH, task, (), ok))
 
     def advance(self, t: int, waiting: Callable[[], int], windows: Windows) -> None:
-        """Apply what happened until ``t``, by time, ends first; then evaluate the tick ``t``.
+        """Apply the events until ``t``, by time, ends first; then evaluate the tick ``t``.
 
-        ``waiting()``: the job's tasks that are asked for or allocated and not yet running.
+        ``waiting()``: how many of the job's tasks are asked for or allocated and not yet running.
         """
-        unknown: dict[int, None] = {}  # ended as it began: it only frees its container
+        unknown: dict[int, None] = {}  # ended when it began: only frees its container
         self.events.sort()
         due = bisect_right(self.events, t, key=lambda event: event[0])
         for at, kind, task, size, ok in self.events[:due]:
@@ -127,12 +127,12 @@ class Tracker:
         self.evaluate(t, waiting, windows)
 
     def start(self, task: int, at: int, size: Size = (1,)) -> None:
-        """Algorithm 1, lines 5-10: a task starts in the phase that is forming, or in a new one."""
+        """Start a task in the phase that is forming, or in a new one (Algorithm 1, lines 5-10)."""
         if task in self.owner or task in self.carry:
             return
         if self.alpha is None:
             self.alpha = at
-        if self.forming is None:  # a new phase takes over what trails: it counts, and runs
+        if self.forming is None:  # a new phase takes over trailing tasks: they count, and run
             self.forming = len(self.phases)
             self.phases.append(Phase())
             self._give(self.forming, self.carry)
@@ -141,8 +141,8 @@ class Tracker:
         self._give(self.forming, {task: size})
 
     def finish(self, task: int, at: int, ok: bool = True) -> bool:
-        """Algorithm 2, lines 5-7; False where no such task runs. A task that is carried only
-        leaves.
+        """End a task (Algorithm 2, lines 5-7); return False if no such task runs. A carried task is
+        only removed.
         """
         if self.carry.pop(task, None) is not None:
             return True
@@ -156,7 +156,7 @@ class Tracker:
         return True
 
     def evaluate(self, t: int, waiting: Callable[[], int], windows: Windows) -> None:
-        """Algorithms 1 and 2 at the tick ``t``, every phase in the order of creation."""
+        """Run Algorithms 1 and 2 at the tick ``t``, for every phase in the order of creation."""
         for index, phase in enumerate(self.phases):
             if self.forming == index:
                 self._bursts(phase, t, waiting, windows)
@@ -170,7 +170,7 @@ class Tracker:
                 self._pass_on(index, phase)
 
     def _bursts(self, phase: Phase, t: int, waiting: Callable[[], int], windows: Windows) -> None:
-        """Algorithm 1, lines 11-17: the burst begins, or it is over and so is the phase's start."""
+        """Detect the burst or its end, which ends the forming (Algorithm 1, lines 11-17)."""
         started = windows.recent(phase.starts, t)
         if not phase.burst:
             phase.w = max(phase.w, phase.began + waiting())
@@ -180,8 +180,8 @@ class Tracker:
             self.forming = None
 
     def _pass_on(self, index: int, phase: Phase) -> None:
-        """Algorithm 2, lines 11-12: trailing tasks count to the next phase, once
-        (docs/papers/dress.md 3-12).
+        """Count trailing tasks to the next phase, once (Algorithm 2, lines 11-12;
+        docs/papers/dress.md 3-12).
         """
         trailing, phase.running = phase.running, {}
         phase.c -= len(trailing)
@@ -202,5 +202,5 @@ class Tracker:
 
 
 def _within(threshold: int, phase: Phase) -> int:
-    """min(t_k, max(0, w - 1)): what a phase of this width can exceed."""
+    """Return min(t_k, max(0, w - 1)): a threshold that a phase of this width can exceed."""
     return min(threshold, max(0, phase.w - 1))

@@ -1,5 +1,6 @@
-"""DRESS (Mao, Green, Wang, Xiong, Guo, 2018): a share of the cluster is reserved for small jobs,
-and moved once a tick by what is asked for, what is free and what is forecast to be released.
+"""DRESS (Mao, Green, Wang, Xiong, Guo, 2018): a share of the cluster is reserved for small jobs.
+
+Once per tick the share changes, by the demand, the free room and the forecast releases.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from loomcard.policies.dress.pools import Pools
 from loomcard.policies.dress.report import state_of
 
 EARLY = 100
-"""So many ticks there may be in ``tick_ms``. What ``eager`` serves between two ticks the next one
-does not see, and would reserve nothing for those to come: so a small job's first ask brings the
-tick forward.
+"""The most ticks within ``tick_ms``. A tick does not see what ``eager`` served before it, and would
+reserve nothing for later small jobs. So a small job's first ask brings the next tick forward.
 """
 
 
 @dataclass(frozen=True)
 class Dress(Options):
-    """Reserve a share of the cluster for small jobs, and move the border once a tick."""
+    """Reserve a share of the cluster for small jobs, and move the border once per tick."""
 
     leaf_only = True
     asks_again = True  # what other queues leave is divided again at the next tick
 
     def initial(self, view: ClusterView, saved: Any) -> Memory:
-        """delta as it was saved, unless the options say another than they did then, or bounds that
-        it is beyond; and who was large. Everything else is seen again.
+        """Return the saved delta and which applications were large; all else is observed again.
+
+        If the option ``delta`` has changed since, it replaces the saved one. Bounds apply to both.
         """
         saved = saved or {}
         same = saved.get("option", self.delta) == self.delta
@@ -41,14 +42,14 @@ class Dress(Options):
         return Memory(delta, saved_rows(dict.fromkeys(saved.get("large", ())), view))
 
     def save(self, memory: Memory) -> dict[str, Any]:
-        """delta and the option that it began with, and which applications are large: none becomes
-        small again.
+        """Return delta, the option that it began with, and which applications are large: none
+        becomes small again.
         """
         return {"delta": memory.delta, "option": self.delta, "large": sorted(memory.large)}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """Once a tick, and when a small job comes, move the border (Algorithm 3); always allocate
-        within the quotas it left.
+        """Move the border (Algorithm 3) once per tick and when a small job arrives; always allocate
+        within the resulting quotas.
         """
         plan, m = Plan(view), memory
         pools = Pools.of(view, self, m)
@@ -90,15 +91,16 @@ class Dress(Options):
 
 
 def has_newcomer(pools: Pools) -> bool:
-    """A small job has asked for its first tasks since the last tick, and waits for some."""
+    """Return whether a waiting small job first asked for tasks since the last tick."""
     jobs, last_ms = pools.memory.jobs, pools.memory.tick_ms or 0
     waiting = (jobs[app.number].asked_ms for app in pools.queues[SMALL].entries)
     return any(asked_ms is not None and asked_ms > last_ms for asked_ms in waiting)
 
 
 def age(pools: Pools, now_ms: int, age_ms: int) -> bool:
-    """Note which jobs asked so long ago and have no task, and put them first in their line; whether
-    one of them is large.
+    """Put jobs first in their line that asked ``age_ms`` ago and have no task.
+
+    Return whether one of them is large.
     """
     large = False
     for number, job in pools.memory.jobs.items():

@@ -1,7 +1,7 @@
-"""DRESS's two pools of a leaf queue: who is small, and what each category holds and asks for.
+"""DRESS's two pools of a leaf queue: which jobs are small, and each category's use and demand.
 
-Amounts are read from the cluster's own state, for applications that changed, so that a refusal, a
-lost node or a snapshot needs no care of its own; the memory keeps what that state does not know.
+Amounts are read from the cluster's own state, for applications that changed. So a refusal, a lost
+node or a snapshot needs no special care. The memory keeps what that state does not know.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ from loomcard.policies.dress.paper import (
 from loomcard.policies.dress.possible_shapes import PossibleShapes, fits_with_ams
 
 QUEUES = (UNKNOWN, SMALL, LARGE)
-"""Jobs that ask for their AM, and small and large ones that ask for tasks."""
+"""Jobs that ask for their AM, small jobs that ask for tasks, and large jobs that do."""
 
 AMS_AT_MOST = 0.5
-"""AMs hold no more of the queue than this, so that a task fits beside them."""
+"""The most that AMs may use of the queue, so that a task fits beside them."""
 
 SLACK = 1 + 1e-9
-"""Floating point must not take a container from a quota."""
+"""A factor on quotas, so that rounding errors do not cost a container."""
 
 
 class Pools:
-    """What stands on either side of the border; see ``Pools.of``."""
+    """What each category uses and asks for; see ``Pools.of``."""
 
     def __init__(self, view: ClusterView, options: Options, memory: Memory) -> None:
         self.memory = memory
         self.jobs = Jobs(memory, options, view.queue.applications)
         self.large = list(view.zero)
         self.large_ams = view.zero
-        """What LARGE holds, AMs too, and its AMs; SMALL has what else the queue holds."""
+        """What LARGE uses, including AMs, and what its AMs use; SMALL uses the queue's rest."""
         self.waiting_ams = view.zero
-        """What those AMs hold that wait for a first task, or have just come."""
-        self.new_ams: dict[Application, int] = {}  # till when each counts as waiting
+        """What AMs use that wait for a first task or are new."""
+        self.new_ams: dict[Application, int] = {}  # until when each counts as waiting
         self.pending: dict[str, list[Vector]] = {kind: [] for kind in CATEGORIES}
         """What the jobs of either category asked for at the last tick."""
         self.pending_count = dict.fromkeys(CATEGORIES, 0)
         """The same in containers."""
         self.lifted = False
-        """In this call: no large job could use what is free, and small ones pass their quota."""
+        """In this call: no large job could use what is free; small ones may exceed their quota."""
         self.exhausted: Any = ()
-        """The shapes that fit nowhere any more in this call."""
+        """The shapes that no longer fit on any node in this call."""
         self.queues = {kind: CategoryQueue(view.queue, kind, self) for kind in QUEUES}
         self.category_of: dict[Member, str] = {}
         self.charged: dict[Application, tuple[list[int], Resource]] = {}
-        """What each application counts for in LARGE: all that it holds, and its AM."""
+        """What each application counts for in LARGE: all that it uses, and its AM."""
         self._waiting: dict[Application, Resource] = {}  # AMs in ``waiting_ams``
-        self._blocked_ams: dict[Application, None] = {}  # whose AMs would be, if AMs left them room
+        self._blocked_ams: dict[Application, None] = {}  # their AMs would be, if AMs left room
         self._quotas: dict[str, list[float]] = {}
         self._view = view
         self.options = options
         self._queue = view.queue
         self.applications = view.queue.applications
-        """Those of the queue, by number."""
+        """The queue's applications, by number."""
         self.stale: dict[Member, None] = view.watch(view.queue)
         self._possible = PossibleShapes(view)
         self._capacity_version = -1
@@ -80,7 +80,7 @@ class Pools:
 
     @staticmethod
     def of(view: ClusterView, options: Options, memory: Memory) -> Pools:
-        """Those of an instance, brought up to date; new ones for a new memory."""
+        """Return the pools of an instance, brought up to date; new ones for a new memory."""
         kept: list[Pools] = view.cache("pools", list)
         if not kept or kept[0].memory is not memory:
             for old in kept:
@@ -90,7 +90,7 @@ class Pools:
         return kept[0]
 
     def follow(self, view: ClusterView) -> None:
-        """See what happened since the last call."""
+        """Follow what happened since the last call."""
         if changes := view.changes:
             self.memory.settled = False
             self.jobs.follow(changes)
@@ -107,11 +107,12 @@ class Pools:
         """What is divided, by resource type."""
         return self.memory.total
 
-    # Who holds and asks for what
+    # What applications use and ask for
 
     def update(self) -> None:
-        """See what changed. AMs that have asked for nothing in a window wait no more: at every
-        call, so that what counts follows from the cluster and the time alone.
+        """Read what changed, and stop counting AMs as waiting that asked for nothing in a window.
+
+        This happens in every call, so that the counts depend only on the cluster and the time.
         """
         if self.stale:
             for app in list(self.stale):
@@ -133,7 +134,7 @@ class Pools:
                 queue.refresh(version, queue.key)
 
     def _see(self, app: Application) -> None:
-        """Read again what an application holds and asks for, and which category it is in."""
+        """Read again what an application uses and asks for, and which category it is in."""
         self._blocked_ams.pop(app, None)
         before = self.category_of.pop(app, None)
         if self.applications.get(app.number) is not app:
@@ -157,12 +158,12 @@ class Pools:
             self.queues[before].stale[app] = None
 
     def _moves(self, app: Application, category: str) -> bool:
-        """Whether its place in its queue is another now, though it asked for nothing new."""
+        """Return whether its place in its queue has changed, though it asked for nothing new."""
         queue = self.queues[category]
         return not queue.is_current(app) if app.pending_count > 0 else app in queue.entries
 
     def _demand(self, app: Application, job: Job, am: Container | None) -> None:
-        """A job's demand is what its tasks hold and ask for; allocations and ends do not raise
+        """Update a job's demand: what its tasks use and ask for; allocations and ends do not raise
         it.
         """
         demand = Resource(app.used)
@@ -176,8 +177,8 @@ class Pools:
             self._classify(app, job)
 
     def _charge(self, app: Application, job: Job | None, am: Container | None) -> None:
-        """What a large job holds counts in LARGE; what it holds more than before, by an allocation
-        or since it has become large, in ``large_at_tick`` too.
+        """Count what a large job uses to LARGE. What it uses more than before (after an allocation
+        or since it became large) also counts to ``large_at_tick``.
         """
         if app not in self.charged and (job is None or job.pool == SMALL):
             return
@@ -194,7 +195,7 @@ class Pools:
         self.memory.large_at_tick = [at + max(0, new - old) for at, new, old in rows]
 
     def _wait(self, app: Application, am: Container | None) -> None:
-        """Count an AM as waiting for a task; None: the application has none that does."""
+        """Count an AM as waiting for a task; None: the application has no waiting AM."""
         before = self._waiting.pop(app, None)
         if before is not None:
             self.waiting_ams = self.waiting_ams.minus(before)
@@ -205,9 +206,10 @@ class Pools:
             self.waiting_ams = self.waiting_ams.plus(am.size)
 
     def _waits(self, app: Application, job: Job, am: Container) -> bool:
-        """An AM waits for a task that it has asked for; one that is new may be about to ask. Where
-        AMs alone are in the way of all that it asks for, no end of a task can help, and it does not
-        wait.
+        """Return whether an AM waits for a task that it has asked for; a new AM may soon ask.
+
+        If only AMs block all that it asks for, the end of a task cannot help: it does not count as
+        waiting.
         """
         until_ms = am.allocated_ms + self.options.phase_window_ms
         if job.asked_ms is not None or until_ms <= self._view.now_ms:
@@ -222,7 +224,7 @@ class Pools:
         return True
 
     def allocated(self, app: Application) -> None:
-        """The application got a container. A small one's tasks are what the queue holds."""
+        """Count a new container. Tasks of small jobs need no count: they are the queue's rest."""
         self.memory.settled = False
         job, container = self.memory.jobs[app.number], next(reversed(app.containers))
         if not job.served or container.is_am or app in self._waiting:
@@ -231,13 +233,15 @@ class Pools:
             sums = [self.large, self.charged[app][0], self.memory.large_at_tick]
             add_all(sums if self.memory.large_at_tick else sums[:2], container.size)
         if not container.is_am:
-            for other in list(self._blocked_ams):  # now it may be a task that it waits for
+            for other in list(self._blocked_ams):  # now it may wait for a task
                 self._see(other)
         self.stale.pop(app, None)
 
     def want(self) -> None:
-        """See what the jobs of either category ask for, in order of submission: what some node
-        could hold and no limit of the queue tree forbids, and of AMs those alone that may start.
+        """Collect what the jobs of either category ask for, in order of submission.
+
+        Only asks count that fit on some empty node and that no limit of the queue tree forbids; of
+        AMs only those that may start.
         """
         self.pending = {kind: [] for kind in CATEGORIES}
         self.pending_count = dict.fromkeys(CATEGORIES, 0)
@@ -255,8 +259,8 @@ class Pools:
             self.pending_count[kind] += count
 
     def _outstanding(self, app: Application) -> tuple[list[int], int]:
-        """What an application asks for and might get, as amounts and in containers; of what there
-        is nothing, nothing.
+        """Return what an application asks for and might get, as amounts and in containers; 0 of a
+        resource type whose total is 0.
         """
         amounts, count = [0] * len(app.used), 0
         limited = self._view.limited
@@ -266,10 +270,10 @@ class Pools:
                 count += ask.count
         return [a if whole else 0 for a, whole in zip(amounts, self.total, strict=True)], count
 
-    # Who is small
+    # Which jobs are small
 
     def _classify(self, app: Application, job: Job) -> None:
-        """A job may become large, and is never small again: its tail would hide there."""
+        """Make a job large if it is; it never becomes small again, or its tail would hide there."""
         if job.kind == LARGE or not self.total:
             return
         job.kind = classify(job.peak, self.total, self.options.theta)
@@ -277,7 +281,7 @@ class Pools:
             self.memory.large[app.id] = None
 
     def measure(self) -> None:
-        """See what there is to divide; who is small by that may be large now."""
+        """Compute the total that is divided; jobs that were small may be large now."""
         view = self._view
         total = list(potential(self._queue, view.root, view.cluster_capacity))
         if total == self.total:
@@ -295,7 +299,7 @@ class Pools:
     # The border
 
     def delta_inputs(self, releases: tuple[Vector, Vector]) -> DeltaInputs:
-        """What Algorithm 3 looks at, behind the border that was in force until now."""
+        """Return the input of Algorithm 3, for the border that was in force until now."""
         delta, small = self.memory.delta, self.held(SMALL)
         free = [max(0.0, a - b) for a, b in zip(self.total, self._queue.used, strict=True)]
         quota = [delta * whole for whole in self.total]
@@ -303,34 +307,35 @@ class Pools:
         return DeltaInputs(self.total, parts, releases, (self.pending[SMALL], self.pending[LARGE]))
 
     def divide(self) -> None:
-        """Put the border where delta says."""
+        """Set the quotas by delta."""
         delta = self.memory.delta
         for kind, share in ((SMALL, delta), (LARGE, 1 - delta)):
             self._quotas[kind] = [share * whole * SLACK for whole in self.total]
 
     def held(self, pool: str) -> Sequence[int]:
-        """What a category holds, AMs too."""
+        """Return what a category uses, including AMs."""
         if pool == LARGE:
             return self.large
         return list(map(sub, self._queue.used, self.large))
 
     def has_task(self, pool: str) -> bool:
-        """A category holds more than AMs."""
+        """Return whether a category uses more than its AMs do."""
         if pool == LARGE:
             return self.large != list(self.large_ams)
         return self.held(SMALL) != less(self._queue.am_used, self.large_ams)
 
     def runs_task(self) -> bool:
-        """The queue holds more than AMs."""
+        """Return whether the queue uses more than its AMs do."""
         return self.has_task(SMALL) or self.has_task(LARGE)
 
     def may(self, category: str, size: Sequence[int]) -> bool:
-        """Whether a category's members may have a container of ``size``: the category has its first
-        task by it, or is then above its quota by at most half of the container. An AM passes the
-        quota while nobody has a task.
+        """Return whether a category's members may have a container of ``size``.
 
-        While small jobs wait, what large ones released since the last tick counts as held by them
-        still: Algorithm 3 has not seen it yet.
+        They may if it is the category's first task, or if the category is then above its quota by
+        at most half of the container. An AM may exceed the quota while no job has a task.
+
+        While small jobs wait, what large ones released since the last tick still counts as used by
+        them: Algorithm 3 has not seen it yet.
         """
         if category == UNKNOWN and not self.may_start(size):
             return False
@@ -349,14 +354,16 @@ class Pools:
         return not self.has_task(SMALL)
 
     def _leaves_reserve(self, size: Sequence[int]) -> bool:
-        """Others leave so much that SMALL's quota stays free beside a container of ``size``."""
+        """Return whether SMALL's quota stays free beside a container of ``size``."""
         rows = zip(size, self._view.free, self._quotas[SMALL], self.held(SMALL), strict=True)
         return all(not a or free - a >= max(0.0, q - has) for a, free, q, has in rows)
 
     def may_start(self, size: Sequence[int], others: Sequence[float] = ()) -> bool:
-        """Whether an AM of ``size``, beside ``others`` that start too, leaves enough to the jobs
-        that have one. AMs that wait for a first task hold ``waiting_ams`` of the queue at most, or
-        are one; all AMs hold half of it at most, or are one that nobody's task waits for.
+        """Return whether an AM of ``size``, beside ``others`` that also start, leaves enough to the
+        jobs that have an AM.
+
+        AMs that wait for a first task use at most ``waiting_ams`` of the queue, or there is only
+        one. All AMs use at most half of it, or there is only one and no job waits for tasks.
         """
         total, ams = self.total, self._queue.am_used
         starting = plus(size, others) if others else size
@@ -371,12 +378,12 @@ class Pools:
         return one and not (any(ams) or queues[SMALL].entries or queues[LARGE].entries)
 
     def _small_waits(self) -> bool:
-        """A small job waits for tasks, or a job for its AM that may start."""
+        """Return whether a small job waits for tasks, or a job for its AM that may start."""
         return bool(self.queues[SMALL].entries) or self.queues[UNKNOWN].first_open() is not None
 
     def large_has_less(self) -> bool:
-        """LARGE holds less of its quota than SMALL does of its, each of the resource that it holds
-        most of.
+        """Return whether LARGE uses a smaller part of its quota than SMALL of its own; the largest
+        part of any resource counts.
         """
         of_large, of_small = (
             filled(self.held(kind), self._quotas[kind], self.total) for kind in (LARGE, SMALL)
@@ -384,5 +391,5 @@ class Pools:
         return of_large < of_small
 
     def left(self, pool: str) -> list[float]:
-        """What a category's quota leaves it, by resource type."""
+        """Return what is left of a category's quota, by resource type."""
         return less(self._quotas[pool], self.held(pool))

@@ -1,4 +1,4 @@
-"""What nodes could hold: were they empty, or held AMs alone."""
+"""Which containers would fit on nodes that are empty, or that run only AMs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from loomcard.advanced import why_never
 
 
 def fits_with_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
-    """Whether some node could hold a container of ``ask`` if it held AMs alone."""
+    """Return whether a container of ``ask`` would fit on some node that runs only its AMs."""
     for node in nodes if ask.count > 0 else ():
         if why_never(ask, node) is None:
             room = list(node.capacity)
@@ -22,14 +22,14 @@ def fits_with_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
 
 
 class PossibleShapes:
-    """Which containers some node could hold if it were empty."""
+    """Which containers would fit on some node if it were empty."""
 
     def __init__(self, view: ClusterView) -> None:
         self._view = view
-        self._capacities: dict[str, list[Resource]] = {}  # of nodes by the label of asks, each once
+        self._capacities: dict[str, list[Resource]] = {}  # of nodes, by ask label, each once
 
     def fits(self, size: Resource, label: str) -> bool:
-        """Whether some node could hold one of this size, for an ask with this node label."""
+        """Return whether ``size`` fits on some empty node that takes asks with this node label."""
         found = self._capacities.get(label)
         if found is None:
             every = (node.capacity for node in self._view.nodes if node.takes(label))
@@ -37,5 +37,5 @@ class PossibleShapes:
         return any(fits(size, capacity) for capacity in found)
 
     def forget(self) -> None:
-        """The nodes are others now."""
+        """Forget the capacities, because the nodes have changed."""
         self._capacities.clear()

@@ -1,5 +1,5 @@
-"""What DRESS shows of itself: the border, what stands on either side of it, the forecast, and jobs
-with their phases.
+"""What DRESS shows of itself: the border, what each category uses and asks for, the forecast, and
+jobs with their phases.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from loomcard.policies.dress.phases import Phase, Tracker
 from loomcard.policies.dress.pools import Pools
 
 JOBS_SHOWN = 50
-"""The first so many in order of submission."""
+"""How many jobs are shown: the first in order of submission."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """One job, and the phase in which it is."""
+    """One job and its current phase."""
 
     id: str = shown("application")
     kind: str = shown("category")
@@ -57,7 +57,7 @@ class DressState:
 
 
 def state_of(m: Memory, pools: Pools) -> DressState:
-    """The state after a tick and what was allocated upon it."""
+    """Return the state after a tick and the allocations that followed it."""
     figures, total = m.figures, pools.total
     idle, shrink, grow, pack = (figures.branches.get(branch, 0) for branch in BRANCHES)
     pending = pools.pending_count
@@ -86,7 +86,7 @@ def _job(number: int, m: Memory, pools: Pools) -> JobState:
 
 
 def _phase(tracker: Tracker) -> tuple[Phase, str]:
-    """The first phase of which tasks run, else the last, and what it is at."""
+    """Return the first phase with running tasks, or the last phase, and what it is doing."""
     phases = [phase for phase in tracker.phases if phase.running] or tracker.phases[-1:]
     if not phases:
         return Phase(), "none"
