@@ -1,7 +1,8 @@
-"""YARN's CapacityScheduler: guarantees down a tree, what is idle lent to those that need it.
+"""YARN's CapacityScheduler: guarantees down a tree; idle room is lent to queues that need it.
 
 Left out: preemption, reservations, delay scheduling (`node-locality-delay`), queue priorities, and
-queues that differ by node label. Maxima, the AM limit (`am_share`) and ACLs are the queue tree's.
+queues that differ by node label. The queue tree enforces maxima, the AM limit (`am_share`) and
+ACLs.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class CapacityScheduler:
     ``minimum_user_limit_percent`` and ``user_limit_factor`` are YARN's `minimum-user-limit-percent`
     and `user-limit-factor` (-1: none); ``ordering``: of a leaf's applications, as YARN's
     `ordering-policy`; ``calculator``: `memory` is YARN's DefaultResourceCalculator.
-    ``reserve_after_ms``: as of ``fifo``.
+    ``reserve_after_ms``: as for ``fifo``.
     """
 
     ordering: Literal["fifo", "fair"] = "fifo"
@@ -55,7 +56,7 @@ class CapacityScheduler:
             raise ValueError("user_limit_factor is above 0, or -1 for no limit")
 
     def decide(self, view: ClusterView) -> Plan:
-        """At each queue, the child of the least used capacity; in a leaf, who came first."""
+        """Serve at each queue the child of the least used capacity; in a leaf, by ``ordering``."""
         guarantees = view.cache("guarantees", lambda: Guarantees(view.queue))
         guarantees.update(view)
         return fill_tree(Plan(view), partial(self._level, guarantees), self.reserve_after_ms)
@@ -70,7 +71,7 @@ class CapacityScheduler:
         )  # fmt: skip
 
     def magnitude(self, guarantees: Guarantees, amounts: Sequence[int]) -> float:
-        """How much an amount is to the calculator: its memory, or its dominant share."""
+        """Return the amount as the calculator counts it: its memory, or its dominant share."""
         if self.calculator == "memory":
             return amounts[0]
         return share(amounts, guarantees.capacity)
@@ -82,10 +83,10 @@ class CapacityScheduler:
 
 
 class Guarantees:
-    """What each queue of a scope is guaranteed, for the capacity of now.
+    """What each queue of a scope is guaranteed at the current capacity.
 
-    At a level where no queue states a guarantee, the parent's is divided by weight: YARN's weight
-    mode. A scope without a guarantee of its own counts as the whole that it may use.
+    If no queue of a level states a guarantee, the parent's is divided by weight: YARN's weight
+    mode. A scope without its own guarantee is guaranteed all that it may use.
     """
 
     def __init__(self, scope: Queue) -> None:
@@ -95,7 +96,7 @@ class Guarantees:
         self._version = -1
 
     def update(self, view: ClusterView) -> None:
-        """Work them out again if the cluster has another capacity."""
+        """Compute the guarantees again if the cluster's capacity has changed."""
         if self._version == view.capacity_version:
             return
         self._version = view.capacity_version

@@ -1,8 +1,8 @@
-"""YARN's user limit: how much of a leaf queue one user may hold while others want some of it.
+"""YARN's user limit: how much of a leaf queue one user may use while others want some of it.
 
-Where YARN counts the cluster's minimum allocation as the container that is to come, here the size
-of the one that is asked for counts: a policy does not know the minimum allocation. Where both are
-the same, so is the limit; for larger containers it is higher, by about the difference.
+YARN takes the cluster's minimum allocation as the size of the next container. A policy does not
+know that minimum, so here the size that is asked for counts. If both are the same, so is the limit;
+for larger containers it is higher, by about the difference.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Magnitude = Callable[[Sequence[int]], float]
 
 
 def next_size(app: Application) -> Resource:
-    """The size of the container that an application asks for first."""
+    """Return the size of the container that an application asks for first."""
     return next(ask.size for ask in app.asks if ask.count > 0)
 
 
 class UserLimitedLevel(Level):
-    """A leaf queue whose users are held to the user limit, with each user's use.
+    """A leaf queue with a user limit, and what each user uses.
 
-    As in YARN, a user is denied only when above the limit: the last container may exceed it.
+    As in YARN, a user is refused only when above the limit: the last container may exceed it.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class UserLimitedLevel(Level):
         self._asking: dict[str, int] = {}  # by user: applications that ask
         self._known: dict[Application, tuple[str, Resource, int]] = {}
         self._active_used = [0] * len(self.queue.used)
-        # By user and the container to come: who waits for the limit.
+        # By user and size of the next container: the applications that wait for the limit.
         self._held: dict[tuple[str, Resource], list[tuple[Shape | None, Entry]]] = {}
 
     def update(self, view: ClusterView) -> None:
-        """Bring the users' use up to date, then the order; see who may go on."""
+        """Bring the users' use up to date, then the order; release those below the limit."""
         if self.capacity_version != view.capacity_version:
             self._forget()
             for app in self.queue.applications.values():
@@ -70,18 +70,18 @@ class UserLimitedLevel(Level):
         self._let_go()
 
     def served(self, order: Order, member: Application) -> None:  # type: ignore[override]
-        """The first got a container: its user holds more, and the limit may have risen."""
+        """Count the first's new container: its user uses more, and the limit may have risen."""
         self._note(member)
         super().served(order, member)
         if self._held:
             self._let_go()
 
     def forbids(self, app: Application) -> Reason | None:
-        """USER_LIMIT while its user holds more than the limit."""
+        """Return USER_LIMIT while its user uses more than the limit."""
         return None if self._may(app.user, next_size(app)) else Reason.USER_LIMIT
 
     def set_aside(self) -> None:
-        """Who waits for the user limit waits longer than for this call."""
+        """Set the first aside; one that waits for the user limit stays so beyond this call."""
         taken = self.take_top()
         app = taken[0][1][4]
         assert isinstance(app, Application)
@@ -90,7 +90,7 @@ class UserLimitedLevel(Level):
         waits.extend(taken)
 
     def _may(self, user: str, required: Resource) -> bool:
-        """Whether a user may have one more container, which is of the size ``required``."""
+        """Return whether a user may have one more container, of the size ``required``."""
         used = self._used.get(user) or [0] * len(required)
         return self._magnitude(used) <= self._limit(required)
 
@@ -108,7 +108,7 @@ class UserLimitedLevel(Level):
             self.restore(self._held.pop(key))
 
     def _note(self, app: Application) -> None:
-        """The application's use, user or asks may have changed."""
+        """Count an application again: its use, user or asks may have changed."""
         user, used, asks = self._known.pop(app, (app.user, None, 0))
         if used is not None:
             self._charge(user, used, -asks, subtract_all)
@@ -130,4 +130,4 @@ class UserLimitedLevel(Level):
             self._asking[user] = asking
             add_all([self._active_used], used)
         elif not any(used):
-            del self._used[user]  # who holds and asks for nothing is forgotten
+            del self._used[user]  # a user without use or asks is forgotten

@@ -1,8 +1,8 @@
-"""Who fits where, and how well: applications and nodes by the shape of container they meet in.
+"""Which applications fit on which nodes, and how well: both are grouped by container shape.
 
-What Tetris chooses from, kept from call to call: for each shape, the applications that ask for it,
-the least remaining work first, and the nodes on which it fits, the best aligned first. Only what
-changed is scored again.
+Tetris chooses from these groups, which stay from call to call. Each shape has the applications that
+ask for it, least remaining work first, and the nodes on which it fits, best aligned first. Only
+what changed is scored again.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from loomcard.advanced import SHAPES_KEPT, LazyHeap
 from loomcard.policies.tetris.paper import alignment
 
 Entry = tuple[int, int, int, Application]
-"""An application at its place: remaining work, submission, number, itself."""
+"""An application and its sort key: remaining work, submission, number, application."""
 
 
 Followed = dict["Group", dict[Node, None]]
-"""The groups that keep every node's alignment, with the nodes that changed since they looked."""
+"""The groups that keep every node's alignment, with the nodes that changed since the last look."""
 
 
 class Group:
-    """One shape: who asks for it, and where it fits.
+    """One shape: the applications that ask for it, and the nodes on which it fits.
 
-    The alignment of every node is kept for so many shapes that fit somewhere as have an index of
-    their own (``SHAPES_KEPT``): it costs memory for every node, and a look whenever one changes.
-    The others go to the first node on which they fit.
+    At most ``SHAPES_KEPT`` shapes that fit somewhere keep the alignment of every node: this costs
+    memory for every node, and a look whenever one changes. Other shapes go to the first node on
+    which they fit.
     """
 
     def __init__(self, shape: Shape, view: ClusterView, followed: Followed) -> None:
@@ -42,7 +42,7 @@ class Group:
         self._followed = followed
 
     def enter(self, app: Application, work: int) -> None:
-        """The application asks for this shape."""
+        """Add an application that asks for this shape."""
         self.leave(app)
         entry = (work, app.submitted_ms, app.number, app)
         self.entries[app] = entry
@@ -50,29 +50,29 @@ class Group:
         self._order.push(entry)
 
     def leave(self, app: Application) -> None:
-        """It does not ask for this shape any more."""
+        """Remove an application that no longer asks for this shape."""
         entry = self.entries.pop(app, None)
         if entry is not None:
             self.work -= entry[0]
 
     def top(self) -> Entry | None:
-        """The application with the least remaining work; it stays."""
+        """Return the application with the least remaining work, without removing it."""
         entry: Entry | None = self._order.top()
         return entry
 
     def pop(self) -> Entry:
-        """Take the top out, until ``put_back``."""
+        """Take out and return the top, until ``put_back``."""
         entry: Entry = self._order.pop()
         return entry
 
     def put_back(self, entries: list[Entry]) -> None:
-        """Applications that were taken out to look at the next ones."""
+        """Put back applications that were taken out to look at the next ones."""
         for entry in entries:
             if self.entries.get(entry[3]) is entry:
                 self._order.push(entry)
 
     def best(self) -> tuple[float, Node] | None:
-        """The best aligned node on which the shape fits, ties by number, with its alignment."""
+        """Return the best aligned node on which the shape fits, ties by number; alignment first."""
         changed = self._followed.get(self)
         if changed is None:
             some = self._view.first_fit(self.size, self.label)
@@ -89,14 +89,14 @@ class Group:
         return None if best is None else (-first[0], best)
 
     def unfollow(self) -> None:
-        """Keep no node's alignment any more."""
+        """Stop keeping the alignment of nodes."""
         changed = self._followed.pop(self, None)
         if changed is not None:
             self._view.unwatch(changed)
             self._scored.clear()
 
     def alignment(self, node: Node) -> float:
-        """Of the shape on a node."""
+        """Return the alignment of the shape with a node."""
         return alignment(self.size, node.room, self._view.cluster_capacity)
 
     def _score(self, node: Node) -> None:
@@ -122,11 +122,11 @@ class Candidates:
         self._shapes: dict[Application, list[Shape]] = {}
         self._version = -1
         self._followed: Followed = {}
-        self._sweep_at = SHAPES_KEPT  # so many groups
+        self._sweep_at = SHAPES_KEPT  # number of groups
         self.queue = view.queue
 
     def update(self) -> None:
-        """Enter what changed; everything, when the cluster has another capacity."""
+        """Enter what changed, or everything if the cluster's capacity has changed."""
         if self._version != self._view.capacity_version:
             self._version = self._view.capacity_version
             for group in list(self._followed):
@@ -138,11 +138,11 @@ class Candidates:
             self.enter(app)
         self.unreported.update(self.stale)
         self.stale.clear()
-        if len(self._followed) >= SHAPES_KEPT:  # one shape a call: the next costs a look at all
+        if len(self._followed) >= SHAPES_KEPT:  # one shape per call: each look at all nodes is slow
             next(iter(self._followed)).unfollow()
 
     def enter(self, app: Application) -> None:
-        """The application's asks or remaining work may be others than before."""
+        """Enter an application again: its asks or remaining work may have changed."""
         before = self._shapes.pop(app, ())
         inside = app.pending_count > 0 and app.number in self.queue.applications
         asks = app.asks if inside else ()
@@ -157,11 +157,11 @@ class Candidates:
                 self._group(shape).enter(app, work)
 
     def asks(self) -> Iterator[Ask]:
-        """Every outstanding ask."""
+        """Return every outstanding ask."""
         return (ask for app in self._shapes for ask in app.asks if ask.count > 0)
 
     def served(self, app: Application) -> None:
-        """It got a container."""
+        """Enter an application again that got a container."""
         self.stale.pop(app, None)
         self.enter(app)
 
@@ -174,7 +174,7 @@ class Candidates:
         return group
 
     def _sweep(self) -> None:
-        """Forget shapes that nobody asks for."""
+        """Forget shapes that no application asks for."""
         for shape, group in list(self.groups.items()):
             if not group.entries:
                 group.unfollow()

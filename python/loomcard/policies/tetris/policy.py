@@ -1,7 +1,7 @@
-"""Tetris (Grandl et al., SIGCOMM 2014): pack by alignment, prefer what is nearly done.
+"""Tetris (Grandl et al., SIGCOMM 2014): pack by alignment, prefer applications nearly done.
 
-Left out: disk and network as resources of their own (any resource type of the cluster is weighed),
-and barrier hints. An order within an application is not the paper's: all its asks compete.
+Left out: disk and network as separate resources (every resource type of the cluster counts), and
+barrier hints. The order within an application is not the paper's: all its asks compete.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from loomcard.policies.tetris.candidates import Candidates, Entry, Group
 from loomcard.policies.tetris.paper import competing, score, work_price
 
 WORK_UNIT = 1_000_000
-"""Remaining work is weighed in integers, a millionth of a ms of the cluster, so that sums are
-exact whatever their order."""
+"""Remaining work is an integer in millionths of a ms of the cluster, so that sums are exact in any
+order."""
 
 Choice = tuple[tuple[Any, ...], Ask, Node]
-"""A candidate: its rank (negative score, remaining work, submission, number, key of the ask), and
-what goes where.
+"""A candidate: its rank (negative score, remaining work, submission, number, key of the ask), its
+ask, and the node.
 """
 
 
@@ -43,12 +43,13 @@ what goes where.
 class Tetris(WeighsWork):
     """Place the task that aligns best with a node, less the remaining work of its application.
 
-    ``fairness``: the knob f; of the n applications that something may be allocated to now, only the
-    max(1, ceil((1 - f) * n)) furthest below their fair share compete. ``remote_penalty``: taken off
-    the alignment where a wish for a node is not met. ``work_weight``: multiplies the remaining
-    work; 0 packs by alignment alone.
-    ``assumed_ms``: the run time of tasks that neither a hint nor a finished sibling gives.
-    ``reserve_after_ms``: as of ``fifo``; first in line is here who has waited longest.
+    ``fairness``: the knob f; of the n applications that can be served now, only the
+    max(1, ceil((1 - f) * n)) furthest below their fair share compete. ``remote_penalty``: the part
+    of the alignment that is subtracted if a wish for a node is not met. ``work_weight``: multiplies
+    the remaining work; 0 packs by alignment alone.
+    ``assumed_ms``: the run time of tasks for which neither a hint nor a finished sibling gives one.
+    ``reserve_after_ms``: as for ``fifo``; here, the first in line is the ask that has waited
+    longest.
     """
 
     fairness: float = 0.0
@@ -65,7 +66,7 @@ class Tetris(WeighsWork):
                 raise ValueError(f"{name} lies between 0 and 1")
 
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
-        """Place the best scored candidate, again and again: alignment - m * eps * work."""
+        """Repeatedly place the candidate with the best score, alignment - m * eps * work."""
         plan = Plan(view)
         estimates = Estimates.of(view, memory, self.assumed_ms)
 
@@ -77,7 +78,7 @@ class Tetris(WeighsWork):
 
 
 class _Packing(Chooser):
-    """One call: the price of work as it began, and who cannot be served in it."""
+    """One call: the price of work at its start, and the applications that it cannot serve."""
 
     def __init__(self, tetris: Tetris, plan: Plan, candidates: Candidates) -> None:
         super().__init__(plan.view.queue)
@@ -85,17 +86,17 @@ class _Packing(Chooser):
         self._plan = plan
         self._candidates = candidates
         self._out: list[tuple[Group, Entry]] = []
-        self._closed: set[tuple[Group, Application]] = set()  # where it has no ask to allocate
+        self._closed: set[tuple[Group, Application]] = set()  # no ask to allocate there
         self._groups: list[Group] | None = None
         self._price = 0.0
         self._node: Node | None = None  # of the candidate that is next
 
     def update(self) -> None:
-        """See what changed."""
+        """Update the candidates that changed."""
         self._candidates.update()
 
     def next(self, full: ExhaustedShapes) -> Any:
-        """The ask of the best candidate."""
+        """Return the ask of the best candidate."""
         if self._groups is None:
             self._open(full)
         choice = self.best()
@@ -105,7 +106,7 @@ class _Packing(Chooser):
         return ask
 
     def _open(self, full: ExhaustedShapes) -> None:
-        """The shapes that fit somewhere, and the price of work as the call begins."""
+        """Find the shapes that fit somewhere, and the price of work at the start of the call."""
         asked = [g for s, g in self._candidates.groups.items() if g.entries and s not in full]
         open_ = [(group, best[0]) for group in asked if (best := group.best()) is not None]
         rows = [(aligned, len(group.entries)) for group, aligned in open_]
@@ -114,22 +115,22 @@ class _Packing(Chooser):
         self._groups = [group for group, _ in open_]
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """Where the candidate aligns best; any node for room to reserve."""
+        """Return the node with which the candidate aligns best; any node for a reservation."""
         node, self._node = self._node, None
         return node or plan.place(ask)
 
     def allocated(self, chosen: Any, ask: Ask) -> None:  # noqa: ARG002
-        """Its application has another place."""
+        """Update its application's place."""
         self._candidates.served(ask.application)
 
     def passed(self, chosen: Any, *, forbidden: bool) -> None:  # noqa: ARG002
-        """Its application gets nothing of this shape in this call."""
+        """Give its application nothing more of this shape in this call."""
         group = self._candidates.groups[chosen.size, chosen.label]
         self._closed.add((group, chosen.application))
 
     def best(self) -> Choice | None:
-        """The candidate of the highest score; ties by less work, submission, number, and
-        the order of an application's asks.
+        """Return the candidate of the highest score; ties by less work, submission, number, and the
+        order of an application's asks.
         """
         found: Choice | None = None
         among = self._furthest_below() if self._tetris.fairness else None
@@ -143,7 +144,9 @@ class _Packing(Chooser):
         self, group: Group, best: tuple[float, Node], among: dict[Application, None] | None,
         found: Choice | None,
     ) -> Choice | None:  # fmt: skip
-        """The better of ``found`` and the group's best; least work first, with its first ask."""
+        """Return the better of ``found`` and the group's best, which has the least work; of its
+        asks, the first counts.
+        """
         passed: list[Entry] = []
         while (entry := group.top()) is not None:
             bound = score(best[0], self._price, entry[0])
@@ -165,8 +168,9 @@ class _Packing(Chooser):
         return found
 
     def _ask(self, group: Group, app: Application) -> Ask | None:
-        """The application's first ask of the shape that may be allocated now, for it fits
-        somewhere. Room and limits only tighten while a call lasts: none now is none till it ends.
+        """Return the application's first ask of the shape that may be allocated now, or None.
+
+        During a call room and limits only shrink, so None remains true until its end.
         """
         if (group, app) in self._closed:
             return None
@@ -185,7 +189,7 @@ class _Packing(Chooser):
         return anywhere or self._plan.place(ask) is not None
 
     def _aligned(self, group: Group, ask: Ask, best: tuple[float, Node]) -> tuple[float, Node]:
-        """The best node for an ask with its alignment, less the penalty where it is remote."""
+        """Return the best node for an ask, and its alignment (less the penalty if it is remote)."""
         view, remote = self._plan.view, 1 - self._tetris.remote_penalty
         if not (ask.hosts or ask.racks or ask.attempt.blacklist) and ask.relax_locality:
             return best
@@ -203,8 +207,10 @@ class _Packing(Chooser):
         return -least, node
 
     def _furthest_below(self) -> dict[Application, None]:
-        """Whom the knob lets compete. Only who can be served counts: the furthest below may be the
-        very ones that a limit keeps there, and none else would ever be served.
+        """Return the applications that compete by the knob.
+
+        Only those that can be served count. Otherwise applications that a limit keeps below their
+        share could be the only ones that compete, and no other would ever be served.
         """
         groups = [group for group in self._groups or () if group.entries and group.best()]
         able = (app for group in groups for app in group.entries if self._ask(group, app))
@@ -215,14 +221,14 @@ class _Packing(Chooser):
         return dict.fromkeys(nsmallest(count, apps, key=key))
 
     def end(self) -> None:
-        """Those set aside may try again in the next call."""
+        """Let those that were set aside try again in the next call."""
         for group, entry in self._out:
             group.put_back([entry])
 
     def report(self, plan: Plan) -> None:
-        """Applications that changed wait for room."""
+        """Report that applications that changed wait for room."""
         report_waiting(plan, self._candidates.unreported)
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """For who has waited longest."""
+        """Reserve for the ask that has waited longest."""
         want_first(plan, ByShape(self._candidates.asks).of, after_ms)
