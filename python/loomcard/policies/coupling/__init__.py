@@ -1,1 +1,1 @@
-"""The Coupling Scheduler (Tan, Meng, Zhang, 2013); its functions, one by one, are in ``paper``."""
+"""The Coupling Scheduler (Tan, Meng, Zhang, 2013); ``paper`` has its separate functions."""

@@ -14,18 +14,20 @@ from loomcard.policies.coupling.places import Places
 
 
 class Candidates:
-    """The jobs as Algorithm 2 asks for them (``Reduces``), one candidate or several."""
+    """The jobs as Algorithm 2 needs them (``Reduces``), with one or several candidates."""
 
     def __init__(self, plan: Plan, jobs: Jobs, places: Places, memory: Memory) -> None:
         self.plan, self.view = plan, plan.view
         self.jobs, self.places, self.memory = jobs, places, memory
         self.options = jobs.options
-        self._waiting = memory.waiting[0]  # the candidate that Algorithm 2 looks at
-        self._here: Node  # and the node that beats
+        self._waiting = memory.waiting[0]  # the candidate that Algorithm 2 now looks at
+        self._here: Node  # and the node with the heartbeat
 
     def allowed(self, node: Node, counts: bool) -> list[Waiting[str]]:
-        """The candidates that may start a reduce on the node, who waits longest first. At most one
-        new candidate is chosen; none where the heartbeat does not count, since it has before.
+        """Return the candidates that may start a reduce on the node, longest wait first.
+
+        At most one new candidate is chosen; none if the heartbeat was already counted
+        (``counts`` is False).
         """
         memory, n = self.memory, self.view.node_count
         self._here = node
@@ -39,7 +41,7 @@ class Candidates:
             if (job_id is None and chosen) or not (counts or waiting.wait):
                 continue
             if full and job_id in self.jobs.eligible and not last:
-                waiting.wait += counts  # as Algorithm 2 does where nothing may be launched
+                waiting.wait += counts  # as Algorithm 2 does if nothing may be launched
                 continue
             self._waiting = waiting
             if (on_heartbeat if counts else takes)(waiting, node, n, self):
@@ -52,7 +54,7 @@ class Candidates:
         return sorted(allowed, key=lambda waiting: -waiting.wait)
 
     def _in_vain(self, job_id: str) -> bool:
-        """No node could take a reduce of the job now, while another job's would find one."""
+        """Return whether no node has room for the job's reduces, but one has for another job's."""
         known: dict[Shape, bool] = {}
         eligible = self.jobs.eligible
         own = any(self._able(ask, known) for ask in eligible[job_id].reduces)
@@ -64,8 +66,9 @@ class Candidates:
         return job_id in self.jobs.eligible
 
     def select(self) -> str | None:
-        """The largest mismatch, ties at random, as if the reduces of other candidates had been
-        launched. A job that gave up lately, or has no node with room, comes after all others (8).
+        """Return the job with the largest mismatch, ties at random, as if the reduces of other
+        candidates had been launched. A job that gave up recently, or has no node with room, comes
+        after all others (8).
         """
         best: tuple[bool, bool, float] | None = None
         found: list[str] = []
@@ -89,14 +92,14 @@ class Candidates:
         return max(found, key=lambda each: draw(self.options.seed, each, beats), default=None)
 
     def _lag(self, job: Job, more: int) -> float:
-        """The job's mismatch, as if so many ``more`` of its reduces had been launched."""
+        """Return the job's mismatch as if ``more`` reduces of it had been launched."""
         assert job.tasks is not None  # it is eligible
         launched, pending = job.tasks.launched_reduces, job.tasks.pending_reduces
         tasks = replace(job.tasks, launched_reduces=launched + more, pending_reduces=pending - more)
         return mismatch(tasks, self.options.threshold)
 
     def _able(self, ask: Ask, known: dict[Shape, bool]) -> bool:
-        """Whether any node could take one now."""
+        """Return whether any node has room for one container of the ask now."""
         if ask.attempt.blacklist or ask.racks or not ask.relax_locality:
             return self.plan.place(ask) is not None
         shape = (ask.size, ask.label)
@@ -105,17 +108,17 @@ class Candidates:
         return known[shape]
 
     def lists(self, job_id: str) -> Lists[Node]:
-        """See ``Reduces``; ties are drawn once for each time that the job is chosen."""
+        """See ``Reduces``; ties are drawn once each time the job is chosen."""
         job, waiting, n = self.jobs.eligible[job_id], self._waiting, self.view.node_count
         own, chosen = self.memory.jobs[job_id], self.memory.beats - waiting.wait
         ask = next((ask for ask in job.reduces if self._able(ask, {})), job.reduces[0])
         if self._here.number not in self.places.rooms.of((ask.size, ask.label)):
-            return [], [], []  # it is in none of them
+            return [], [], []  # the node is in none of them
         data = partial(self.jobs.data, job.app, self.memory)
         salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
         used = partial(self.runs, job_id) if spread else lambda _: False
         lists = self.places.lists(ask, data, own.version, salt, used, waiting.round(n))
-        if spread and not lists[0]:  # a reduce of the job runs wherever there is room
+        if spread and not lists[0]:  # a reduce of the job runs on every node with room
             waiting.wait = 3 * n
         return lists
 

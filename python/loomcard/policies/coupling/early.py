@@ -1,4 +1,4 @@
-"""What early reduces may hold, those of jobs of which maps wait: on YARN they stand in the room of
+"""The limit on early reduces, which run while maps of their job wait: on YARN they use the room of
 these maps, and may wait for them for ever.
 """
 
@@ -9,32 +9,32 @@ from collections.abc import Callable, Iterator, Sequence
 from loomcard import EVERYBODY, Ask, ClusterView, Resource, headroom_by_user
 
 Held = tuple[list[int], ...]
-"""What containers hold: each row how many they are, then the amounts of each resource type."""
+"""What containers use: each row has their count, then the amount of each resource type."""
 Move = Callable[[list[list[int]], Sequence[int]], None]
 """``add_all`` or ``subtract_all``."""
 
 
 class EarlyReduces:
-    """What maps hold, and what early reduces hold: of all users, and of each if users are limited.
+    """What maps use, and what early reduces use: of all users, and of each if users are limited.
 
-    ``part``: of what these two hold and what is left the reduces may have so much; 1: all.
+    ``part``: the part that the reduces may have of what both use plus what is left; 1: all.
     """
 
     def __init__(self, view: ClusterView, part: float) -> None:
         self._view, self._part = view, part
         self._held: dict[str, Held] = {}
         self.free: dict[str, Resource] = {}
-        """By label, as it was first asked for since a new round cleared this."""
+        """What is free by label, computed once per round."""
 
     def move(self, user: str, held: Held, move: Move) -> None:
-        """A job's maps, and its early reduces, hold so much more or less."""
+        """Add or subtract what a job's maps and its early reduces use."""
         for sums in self._sums(user):
             for total, amounts in zip(sums, held, strict=False):  # () of another type
                 move([total], amounts)
 
     def beyond(self, ask: Ask, maps: Sequence[Ask]) -> bool:
-        """With one more of the ask early reduces would hold more than their part of something that
-        the ``maps`` need, which wait.
+        """Return whether one more container of the ask would give early reduces more than their
+        part of a resource that the waiting ``maps`` need.
         """
         if self._part >= 1 or not maps:
             return False

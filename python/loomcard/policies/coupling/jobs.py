@@ -1,5 +1,5 @@
-"""What Coupling knows of a queue's applications: which of their asks are maps and reduces, how far
-they are, and where the maps that finished have left their output.
+"""What Coupling knows of a queue's applications: which asks are maps and reduces, the progress, and
+where finished maps have left their output.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch
 
 MAP_PRIORITIES = frozenset({5, 19, 20})
-"""Of MapReduce's AM: failed maps, opportunistic maps, maps."""
+"""Priorities of MapReduce's AM: failed maps, opportunistic maps, maps."""
 REDUCE_PRIORITY = 10
 MOST_DOUBLED = 8
-"""So often is the time doubled in which others go before a job that gave up."""
+"""How often at most the time doubles in which others go before a job that gave up."""
 OUTPUT_HINT = "loomcard.map_output_bytes"
-"""JSON, host to bytes: what one finished map leaves on a node of that host."""
+"""JSON, host to bytes: how much output one finished map leaves on that host."""
 
 
 Demand = tuple[Resource, str, str]
@@ -53,24 +53,24 @@ class JobMemory:
     """What has happened to one application, by its id."""
 
     maps: int = 0
-    """Maps seen together at most: finished, running and asked for."""
+    """The most maps so far: finished, running and asked for together."""
     finished: dict[str, int] = field(default_factory=dict)
     """Maps finished, by host."""
     version: int = 0
-    """Changes with what has finished, by host."""
+    """Changes whenever ``finished`` does."""
     reduces: int = 0
     """Reduces finished."""
     local_ms: int | None = None
-    """When it last started a map where its input is, or first had to wait for that."""
+    """When it last started a map at its input, or first had to wait for that."""
     p: float | None = None
-    """The last probability of a map to start on a node at hand."""
+    """The last probability of a map to start on the node of a heartbeat."""
     stuck_ms: int | None = None
-    """Since when no map of it runs or finds room, while reduces of it run."""
+    """Since when none of its maps runs or finds room, while its reduces run."""
 
 
 @dataclass(slots=True)
 class Figures:
-    """What is counted since the policy began."""
+    """The counts since the policy began."""
 
     by_round: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     """Reduces launched, by the round of Wait Scheduling."""
@@ -78,7 +78,7 @@ class Figures:
     local: int = 0
     remote: int = 0
     passed: int = 0
-    """Maps that Random Peeking let wait for another heartbeat."""
+    """Maps that Random Peeking kept for another heartbeat."""
 
 
 @dataclass(slots=True)
@@ -86,29 +86,31 @@ class Memory:
     """Plain data; applications by their id."""
 
     waiting: list[Waiting[str]] = field(default_factory=lambda: [Waiting()])
-    """Algorithm 2's state, of each candidate."""
+    """Algorithm 2's state for each candidate."""
     beats: int = 0
     """Heartbeats so far."""
     version: int = -1
-    """Of the view, in the last round."""
+    """The view's version in the last round."""
     beating: list[int] = field(default_factory=list)
-    """The nodes whose heartbeats came in it; each stage of a round looks at them."""
+    """The nodes with heartbeats in that round; each stage of a round looks at them."""
     excluded: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Who gave up: how often without success since a reduce of it started, and till so many
-    heartbeats were seen others go first.
+    """Jobs that gave up: how often in vain since a reduce of it started, and the value of ``beats``
+    until which others go first.
     """
     jobs: dict[str, JobMemory] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
 
     def candidates(self, count: int) -> list[Waiting[str]]:
-        """There are so many from now on, at least one."""
+        """Return the candidates' states; there are ``count`` from now on, at least one."""
         if len(self.waiting) != count:
             self.waiting = [*self.waiting, *(Waiting() for _ in range(count))][:count]
         return self.waiting
 
     def let_others_first(self, job_id: str, heartbeats: int, vainly: bool) -> None:
-        """For so many heartbeats; where it waited ``vainly``, for others could have been served,
-        each time twice as long: else a few jobs that nobody can serve would have all the turns.
+        """Let others go before the job for so many heartbeats.
+
+        If it waited ``vainly`` (others could have been served), the time doubles with each such
+        wait. Otherwise a few jobs that cannot be served would take all the turns.
         """
         often = self.excluded.get(job_id, (0, 0))[0]
         longer = 2 ** min(often, MOST_DOUBLED) if vainly else 1
@@ -117,7 +119,7 @@ class Memory:
 
 @dataclass(slots=True)
 class Job:
-    """One application as it stands."""
+    """One application in its current state."""
 
     app: Application
     maps: list[Ask] = field(default_factory=list)
@@ -127,25 +129,25 @@ class Job:
     others: list[Ask] = field(default_factory=list)
     """Outstanding asks that are served at once, in fair order."""
     shapes: list[Demand] = field(default_factory=list)
-    """Of the maps and the others, as they were when this was found."""
+    """The demands of the maps and the others when this was built."""
     reduce_shapes: list[Shape] = field(default_factory=list)
-    """Of the reduces."""
+    """The shapes of the reduces."""
     tasks: Tasks | None = None
-    """None: it is not of type MAPREDUCE."""
+    """The counts of Algorithm 1; None: its type is not MAPREDUCE."""
     mismatch: float = 0.0
     inputs: dict[AskKey, int] = field(default_factory=dict)
-    """How many nodes have input of a map ask, where that was counted."""
+    """How many nodes have input of a map ask, if counted."""
     held: Held = ()
-    """By its maps and its early reduces, as they were when this was found."""
+    """What its maps and its early reduces used when this was built."""
 
 
 def is_map(key: AskKey) -> bool:
-    """By the priorities of MapReduce's AM."""
+    """Return whether an ask is for maps, by the priorities of MapReduce's AM."""
     return key.priority in MAP_PRIORITIES
 
 
 def is_reduce(container: Container) -> bool:
-    """A running reduce of a MapReduce job."""
+    """Return whether a container is a reduce of a MapReduce job."""
     priority, kind = container.ask_key.priority, container.application.type
     return priority == REDUCE_PRIORITY and kind == "MAPREDUCE" and not container.is_am
 
@@ -157,15 +159,15 @@ class Jobs:
         self.view, self.options = view, options
         self.by_id: dict[str, Job] = {}
         self.eligible: dict[str, Job] = {}
-        """Those with a mismatch above 0."""
+        """Jobs with pending reduces and a mismatch above 0."""
         self.without_map: dict[str, Job] = {}
-        """Those that ask for maps and run none."""
+        """Jobs that ask for maps and run none."""
         self.entries: dict[str, tuple[float, int, int, str]] = {}
-        """Those that ask for maps or others: used by weight, submission, number, id."""
+        """Jobs that ask for maps or others: use by weight, submission, number, id."""
         self.shapes: dict[Demand, int] = {}
         """The shapes of these asks, and how many ask for each."""
         self.reduce_shapes: dict[Shape, int] = {}
-        """The same of reduces."""
+        """The same for reduces."""
         self._changed = view.watch(view.queue)
         self._running: dict[str, Held] = {}  # maps, reduces and others
         self._early = EarlyReduces(view, options.early_share)
@@ -175,7 +177,7 @@ class Jobs:
         self._memory: Memory | None = None
 
     def note(self, memory: Memory, changes: Iterable[Event]) -> None:
-        """Count what has ended."""
+        """Note the events since the last call, mainly what has ended."""
         self._early.free.clear()
         if memory is not self._memory:  # another one, after a plan that came too late
             self._memory = memory
@@ -210,11 +212,11 @@ class Jobs:
             job.reduces += 1
 
     def _lost(self, memory: Memory, host: str) -> None:
-        """The output of the maps that finished there is gone; the AM runs them again."""
+        """Forget the maps that finished on the host: their output is lost, so the AM reruns them."""
         for job_id, job in memory.jobs.items():
             if job.finished.pop(host, 0):
                 job.version += 1
-                if job_id in self.by_id:  # not in the first call, which looks at all
+                if job_id in self.by_id:  # not in the first call, which looks at all jobs
                     self._changed[self.by_id[job_id].app] = None
 
     def _forget(self, memory: Memory, job_id: str) -> None:
@@ -224,17 +226,17 @@ class Jobs:
         self._drop(job_id)
 
     def _count(self, job_id: str, key: AskKey, size: Resource, move: Move, is_am: bool) -> None:
-        """One container more or less of a MapReduce job."""
+        """Count one container more or less of a MapReduce job."""
         if job_id in self._running:
             kind = 2 if is_am else 0 if is_map(key) else 1 if key.priority == REDUCE_PRIORITY else 2
             move([self._running[job_id][kind]], (1, *size))
 
     def allocated(self, ask: Ask) -> None:
-        """A container was allocated; the application changes at the next ``update``."""
+        """Count an allocated container; ``update`` then looks at the application again."""
         self._count(ask.application.id, ask.key, ask.size, add_all, ask.is_am)
 
     def update(self, memory: Memory) -> list[Job]:
-        """Look at the applications that changed; returns those that ask for something."""
+        """Look at the applications that changed, and return their jobs."""
         if self._capacity_version != self.view.capacity_version:
             self._capacity_version = self.view.capacity_version
             self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
@@ -290,11 +292,11 @@ class Jobs:
         return job
 
     def maps_first(self, job: Job, ask: Ask) -> bool:
-        """Whether the reduce waits for maps, of its job or of all."""
+        """Return whether the reduce waits for maps, of its job or of all jobs."""
         return job.mismatch <= 0 or self._early.beyond(ask, maps_of(job))
 
     def entry(self, app: Application, more: int = 0) -> tuple[float, int, int, str]:
-        """Where it stands in fair order, with so much ``more`` memory than it has."""
+        """Return its place in fair order, with ``more`` memory than it uses."""
         used = float(app.used[0] + more)
         if self.options.fairness == "dominant":
             used = share([app.used[0] + more, *app.used[1:]], self.view.cluster_capacity)
@@ -320,7 +322,7 @@ class Jobs:
         return Tasks(maps, reduces, min(finished, maps - open_maps), pending, launched, waiting)
 
     def _stated_of(self, app: Application) -> tuple[int, int]:
-        """M and R as tags (maps=427, reduces=8) or the hint of stages say; 0: not known."""
+        """Return M and R from tags (maps=427, reduces=8) or the hint of stages; 0: not known."""
         stated = self._stated.get(app.id)
         if stated is None:
             named = dict(numbers_of(app.tags))
@@ -333,8 +335,8 @@ class Jobs:
         return stated
 
     def data(self, app: Application, memory: Memory) -> Mapping[str, float]:
-        """w_i(u): the intermediate data by host, bytes where a hint gives them for one map, else
-        finished maps.
+        """Return w_i(u), the intermediate data by host: bytes if a hint gives them for one map,
+        otherwise finished maps.
         """
         finished = memory.jobs[app.id].finished
         if OUTPUT_HINT in app.hints and app.id not in self._bytes:
@@ -346,19 +348,19 @@ class Jobs:
 
 
 def maps_of(job: Job) -> list[Ask]:
-    """Its outstanding asks for maps, however they are served."""
+    """Return its outstanding asks for maps, however they are served."""
     return [ask for ask in (*job.maps, *job.others) if is_map(ask.key) and not ask.is_am]
 
 
 def demand_of(ask: Ask) -> Demand:
-    """What limits look at; users count where they are limited."""
+    """Return what limits look at; the user counts only if users are limited."""
     app = ask.application
     user = EVERYBODY if app.queue.user_limit is None else app.user
     return ask.size, ask.label, user
 
 
 def tally(counts: dict[S, int], shapes: Iterable[S], change: int) -> None:
-    """Count so many more of each shape; what is 0 is left out."""
+    """Add ``change`` to the count of each shape; remove counts of 0."""
     for shape in shapes:
         counts[shape] = counts.get(shape, 0) + change
         if not counts[shape]:
@@ -366,7 +368,7 @@ def tally(counts: dict[S, int], shapes: Iterable[S], change: int) -> None:
 
 
 def numbers_of(tags: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """The tags maps=N and reduces=N; what is no such number is skipped."""
+    """Yield the tags maps=N and reduces=N; skip any that is not such a number."""
     for tag in tags:
         name, _, text = tag.partition("=")
         if name in ("maps", "reduces") and text.isdecimal() and len(text) < 10:
@@ -374,7 +376,7 @@ def numbers_of(tags: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def bytes_of(text: str) -> dict[str, float]:
-    """The hint of map output; one that cannot be right is none."""
+    """Return the hint of map output; empty if it cannot be right."""
     try:
         found = loads(text)
     except (ValueError, RecursionError):

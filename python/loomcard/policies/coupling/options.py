@@ -12,8 +12,8 @@ from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
 
 @dataclass(frozen=True)
 class Options:
-    """What the paper fixes, what docs/papers/coupling.md resolves, and from ``fairness`` on
-    what goes beyond both. Raises ValueError on what cannot be.
+    """What the paper fixes, what docs/papers/coupling.md resolves, and from ``fairness`` on,
+    additions to both. Raises ValueError for an impossible value.
     """
 
     threshold: float = 3.0
@@ -40,7 +40,7 @@ class Options:
     reclaim_after_ms: int = 300_000
 
     def candidates(self, nodes: int) -> int:
-        """How many reduces may wait for a place at a time, on so many nodes."""
+        """Return how many reduces may wait for a place at the same time, on so many nodes."""
         return max(1, ceil(nodes / self.nodes_per_candidate)) if self.nodes_per_candidate else 1
 
     def __post_init__(self) -> None:

@@ -15,18 +15,18 @@ Lists = tuple[list[V], list[V], list[V]]
 """L1, L2 and L3: rank 1, ranks 2 and 3, and the rest."""
 
 LARGEST_THRESHOLD = 1 / log(4 / 3)
-"""With a larger one a single reduce has a delta of 1/4 or less, and the mismatch of a job with
-pending maps could reach the 4 that stands for exhausted ones (4-4)."""
+"""With a larger threshold a single reduce has a delta of 1/4 or less. The mismatch of a job with
+pending maps could then reach 4, which means exhausted maps (4-4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """What Algorithm 1 counts of one job. Running maps are neither finished nor pending."""
+    """What Algorithm 1 counts for one job. Running maps are neither finished nor pending."""
 
     maps: int
     """desiredMaps, M."""
     reduces: int
-    """desiredReduces, R; 0 where it is not known: then nothing starts before the last map has."""
+    """desiredReduces, R; 0 if unknown: then no reduce starts before the last map has started."""
     finished_maps: int
     pending_maps: int
     launched_reduces: int
@@ -35,19 +35,21 @@ class Tasks:
 
 
 def launch_fraction(reduces: int, threshold: float = 3.0) -> float:
-    """delta = 1 - exp(-R / threshold): the part of maps by which all reduces should be launched."""
+    """Return delta = 1 - exp(-R / threshold): all reduces should be launched when this part of the
+    maps has finished.
+    """
     return 1 - exp(-reduces / threshold)
 
 
 def unit(maps: int, reduces: int, threshold: float = 3.0) -> float:
-    """delta * M / R: so many finished maps let one more reduce start."""
+    """Return delta * M / R: how many finished maps let one more reduce start."""
     return launch_fraction(reduces, threshold) * maps / reduces
 
 
 def mismatch(job: Tasks, threshold: float = 3.0) -> float:
-    """How far reduces lag behind maps (Algorithm 1). One may be launched where it is above 0.
+    """Return how far reduces lag behind maps (Algorithm 1). Above 0, one may be launched.
 
-    Maps that are exhausted put a job above every other: (4, 5], fewest pending reduces first.
+    A job without pending maps ranks above every other: (4, 5], fewest pending reduces first.
     """
     if job.pending_reduces <= 0:
         return 0.0
@@ -60,12 +62,12 @@ def mismatch(job: Tasks, threshold: float = 3.0) -> float:
 
 
 def cost(data: Mapping[V, float], hop: Callable[[V, V], float], v: V) -> float:
-    """C_i(v), Eq 1: what it costs to bring the job's intermediate ``data`` (by node) to ``v``."""
+    """Return C_i(v), Eq 1: the cost to bring the job's intermediate ``data`` (by node) to ``v``."""
     return sum(amount * hop(u, v) for u, amount in data.items())
 
 
 def ranked(costs: Iterable[tuple[float, Any, V]], d: int = 7) -> Lists[V]:
-    """The ``d`` cheapest of (cost, tie, node), as L1, L2 and L3; each may be empty (4-11)."""
+    """Return the ``d`` cheapest of (cost, tie, node) as L1, L2 and L3; each may be empty (4-11)."""
     kept = [v for _, _, v in sorted(costs, key=lambda row: row[:2])[:d]]
     return kept[:1], kept[1:3], kept[3:]
 
@@ -78,33 +80,33 @@ class Waiting(Generic[J]):
     wait: int = 0
 
     def reset(self) -> None:
-        """Nobody waits."""
+        """Note that no job waits."""
         self.candidate, self.wait = None, 0
 
     def round(self, n: int) -> int:
-        """1 to 3: the list that is looked at, of ``n`` nodes; 4: any node; 5: the time is over."""
+        """Return the round on ``n`` nodes: 1 to 3: the list in use; 4: any node; 5: give up."""
         return min(5, (self.wait - 1) // n + 1)
 
 
 class Reduces(Protocol[J, V]):
-    """What Algorithm 2 asks of the jobs."""
+    """What Algorithm 2 needs to know of the jobs."""
 
     def may(self, job: J) -> bool:
-        """It lives, a reduce of it is pending, and its mismatch is above 0."""
+        """Return whether the job lives, has a pending reduce, and a mismatch above 0."""
 
     def select(self) -> J | None:
-        """The job of the largest mismatch above 0; None if there is none."""
+        """Return the job with the largest mismatch above 0, or None."""
 
     def lists(self, job: J) -> Lists[V]:
-        """L1, L2 and L3 among the nodes that have room now."""
+        """Return L1, L2 and L3 among the nodes that have room now."""
 
     def runs(self, job: J, v: V) -> bool:
-        """A reduce of the job runs on the node."""
+        """Return whether a reduce of the job runs on the node."""
 
 
 def on_heartbeat(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
-    """Algorithm 2 at a heartbeat of ``v``, one of ``n`` nodes: whether a reduce of the candidate
-    may be launched there now. The caller reports the outcome: ``attempted``.
+    """Run Algorithm 2 at a heartbeat of ``v``, one of ``n`` nodes: return whether a reduce of the
+    candidate may be launched there now. The caller then reports the outcome with ``attempted``.
     """
     if state.candidate is not None and not jobs.may(state.candidate):
         state.reset()  # 4-5
@@ -118,7 +120,7 @@ def on_heartbeat(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
 
 
 def takes(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
-    """Whether the candidate waits for ``v``, one of ``n`` nodes, in the round that it is in."""
+    """Return whether the candidate accepts ``v``, one of ``n`` nodes, in its current round."""
     job, number = state.candidate, state.round(n)
     if job is None or not jobs.may(job):
         return False
@@ -126,7 +128,9 @@ def takes(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
 
 
 def attempted(state: Waiting[J], n: int, launched: bool) -> None:
-    """What became of the launch: another is chosen, or, refused, the next round begins (4-7)."""
+    """Note the outcome of a launch: another job is chosen next, or, if refused, the next round
+    begins (4-7).
+    """
     if launched:
         state.reset()
     elif (number := state.round(n)) < 4:
@@ -134,19 +138,19 @@ def attempted(state: Waiting[J], n: int, launched: bool) -> None:
 
 
 def peek(k1: int, k2: int, k: int, n: int) -> tuple[float, float]:
-    """pm = K1/K and nm = N*K2/K: of the K sampled nodes, K1 have input of the job's pending maps,
-    and K2 others than the node at hand have room for a map (4-23).
+    """Return pm = K1/K and nm = N*K2/K: of the K sampled nodes, K1 have input of the job's pending
+    maps, and K2, without the current node, have room for a map (4-23).
     """
     return k1 / k, n * k2 / k
 
 
 def beta(pending_maps: int, nm: float, least: float = 0.1) -> float:
-    """The exponent of Eq 3: near 1 for a large backlog, near ``least`` for a small one."""
+    """Return the exponent of Eq 3: near 1 for a large backlog, near ``least`` for a small one."""
     return least + (1 - least) * (1 - exp(-pending_maps / max(nm, 1)))
 
 
 def probability(local: bool, pm: float, nm: float, alpha: float, exponent: float) -> float:
-    """p_j, Eq 3: how likely a map of the job is launched on the node at hand."""
+    """Return p_j, Eq 3: the probability that a map of the job is launched on the current node."""
     if local:
         return 1.0
     likely: float = pm**exponent * (1 - exp(-nm))

@@ -15,15 +15,16 @@ Data = Callable[[], Mapping[str, float]]
 """w(u), the intermediate data of a job by host."""
 Inputs = dict[AskKey, int]
 FEW = 256
-"""So few nodes with room are ranked by themselves."""
+"""Up to so many nodes with room, only these are ranked, not all nodes."""
 COSTS_KEPT = 64
-"""More than there are candidates at a time on 5,000 nodes."""
+"""How many jobs' costs are kept: more than the candidates at a time on 5,000 nodes."""
 
 
 class Costs:
-    """Eq 1 of the nodes for the data of one job. Without ``distances`` it is what all data would
-    cost from another rack, less what that in the node's own rack and on the node itself spares
-    (tests/policies/coupling/test_places.py).
+    """Eq 1 of the nodes for the data of one job.
+
+    Without ``distances`` it is the cost of all data from another rack, minus what is saved by data
+    in the node's own rack and on the node itself (tests/policies/coupling/test_places.py).
     """
 
     def __init__(self, places: Places, key: object, data: Mapping[str, float], salt: str) -> None:
@@ -33,18 +34,18 @@ class Costs:
         self._where, hops = where, Topology.HOPS
         self._by_rack = dict.fromkeys(places.view.racks, hops["remote"] * sum(data.values()))
         for (_, rack), amount in where.items():
-            if rack:  # not of a host that is gone
+            if rack:  # empty for a host that is gone
                 self._by_rack[rack] -= (hops["remote"] - hops["rack"]) * amount
 
     def of(self, node: Node) -> float:
-        """C_i(v)."""
+        """Return C_i(v)."""
         if self._places.options.distances:
             return cost(self._where, self._places.topology.hop, (node.host, node.rack))
         return self._by_rack[node.rack] - Topology.HOPS["rack"] * self._data.get(node.host, 0.0)
 
     @cached_property
     def every(self) -> LazyOrder[Node]:
-        """All nodes, with or without room; without data on them those of a rack cost the same."""
+        """All nodes, with or without room; nodes of a rack without data cost the same."""
         places, view, data = self._places, self._places.view, self._data
         if places.options.distances:
             return LazyOrder([(self.of(n), [n]) for n in view.nodes], self.tie)
@@ -55,7 +56,7 @@ class Costs:
 
 
 class Places:
-    """What Wait Scheduling and Random Peeking ask of the cluster."""
+    """What Wait Scheduling and Random Peeking need to know of the cluster."""
 
     def __init__(self, view: ClusterView, options: Options) -> None:
         self.view, self.options = view, options
@@ -66,8 +67,10 @@ class Places:
         self, ask: Ask, data: Data, version: int, salt: str,
         used: Callable[[Node], bool] = lambda _: False, upto: int = 3,
     ) -> Lists[Node]:  # fmt: skip
-        """L1, L2 and L3 of a reduce among the nodes with room that are not ``used``, ties drawn
-        by ``salt``. ``version`` changes with the ``data``. Those beyond list ``upto`` are left out.
+        """Return L1, L2 and L3 of a reduce among the nodes with room that are not ``used``.
+
+        Ties are drawn by ``salt``. ``version`` changes with the ``data``. Lists after ``upto`` are
+        left out.
         """
         able, kept = self.rooms.of((ask.size, ask.label)), self.options.kept_nodes
         costs = self._costs_of(data, version, salt)
@@ -80,22 +83,22 @@ class Places:
         key, found = (version, self.view.capacity_version), self._costs.pop(salt, None)
         if found is None or found.key != key:
             found = Costs(self, key, data(), salt)
-        self._costs[salt] = found  # the one that was used last
+        self._costs[salt] = found  # most recently used is last
         if len(self._costs) > COSTS_KEPT:
             del self._costs[next(iter(self._costs))]
         return found
 
     def nodes(self, numbers: Iterable[int]) -> Iterable[Node]:
-        """Those that are live."""
+        """Return the live nodes of these numbers."""
         return filter(None, map(self.view.node, numbers))
 
     def rack_of(self, host: str) -> str:
-        """The rack of a host's first node; "" where it has none now."""
+        """Return the rack of a host's first node; "" if it has no node now."""
         return next((node.rack for node in self.nodes(self.view.hosts.get(host, ()))), "")
 
     def peeked(self, ask: Ask, node: Node, salt: str, inputs: Inputs) -> tuple[int, int, int]:
-        """K1, K2 and K of ``peek``: of all nodes, or of ``peeked_nodes`` of them drawn by
-        ``salt``. ``inputs``: the nodes with input of each ask of the job, as far as counted.
+        """Return K1, K2 and K of ``peek``: of all nodes, or of ``peeked_nodes`` nodes drawn by
+        ``salt``. ``inputs``: how many nodes have input of each ask of the job, as far as counted.
         """
         able, view, k = self.rooms.of((ask.size, ask.label)), self.view, self.options.peeked_nodes
         if not 0 < k < view.node_count:
@@ -116,7 +119,7 @@ class Places:
 
 
 def suits(ask: Ask, node: Node) -> bool:
-    """Whether the ask's wishes and blacklist allow the node."""
+    """Return whether the ask's wishes and blacklist allow the node."""
     if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
         return False
     return ask.attempt.blacklist.isdisjoint((node.host, node.rack))

@@ -1,5 +1,5 @@
-"""The Coupling Scheduler (Tan, Meng, Zhang, INFOCOM 2013): reduces start when maps have made them
-worth starting and near their data; remote maps start with a probability, in place of a delay.
+"""The Coupling Scheduler (Tan, Meng, Zhang, INFOCOM 2013): reduces start near their data, when
+enough maps have finished; remote maps start with a probability, instead of a delay.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class Coupling(Options):
     needs = frozenset({"heartbeats"})
 
     def initial(self, view: ClusterView, saved: dict[str, Any] | None) -> Memory:
-        """What had finished; who waits is chosen again."""
+        """Return the saved progress of jobs; candidates are chosen again."""
         jobs = saved_rows((saved or {}).get("jobs", {}), view)
         known = {each.name for each in fields(JobMemory)}
         rows = {job_id: {n: row[n] for n in row if n in known} for job_id, row in jobs.items()}
         return Memory(jobs={job_id: JobMemory(**row) for job_id, row in rows.items()})
 
     def save(self, memory: Memory) -> dict[str, Any]:
-        """How far jobs are, for the ResourceManager does not tell it again."""
+        """Return the progress of jobs, because the ResourceManager does not send it again."""
         return {"jobs": {job_id: asdict(job) for job_id, job in memory.jobs.items()}}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """At each heartbeat maps and at most one reduce (docs/papers/coupling.md 2.1); what else
-        is asked for at once.
+        """Serve maps and at most one reduce at each heartbeat (docs/papers/coupling.md 2.1), and
+        all other asks at once.
         """
         plan = Plan(view)
         jobs = view.cache("jobs", lambda: Jobs(view, self))
@@ -71,8 +71,9 @@ class Coupling(Options):
         return plan, memory
 
     def refused(self, change: Refused, memory: Memory, view: ClusterView) -> None:
-        """A node would not take a reduce: its job waits on, in the next round (Algorithm 2). Where
-        another has been chosen meanwhile, it comes after the others, as one that gave up.
+        """Handle a refused reduce: its job continues to wait, in the next round (Algorithm 2).
+
+        If another job has been chosen meanwhile, the job comes after the others, as if it gave up.
         """
         tag = change.tag
         if not isinstance(tag, list) or tag[:1] != [REDUCE] or change.ask is None:

@@ -1,7 +1,7 @@
-"""Room for a map that waits while reduces of its own job hold all there is.
+"""Room for a map that waits while reduces of its own job use all room.
 
-The paper's reduces have slots of their own. On YARN they may hold the room in which a map would run
-again whose node was lost, and then wait for this map for ever.
+The paper's reduces have their own slots. On YARN, when a node is lost, its maps must run again.
+Reduces may use the room for these maps, and then wait for them for ever.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ REASON = "MAP_BEFORE_REDUCE"
 
 
 def reclaim(plan: Plan, jobs: Jobs, memory: Memory, after_ms: int) -> None:
-    """Take reduces back from jobs of which, for so long, no map ran and no map found room, so that
-    one does. For one map at a time; the next is looked at as much later.
+    """Preempt reduces of jobs for which no map ran or found room for ``after_ms``, so that one map
+    finds room. The next map of a job gets its turn ``after_ms`` later.
     """
     now_ms = plan.view.now_ms
     for job_id, job in jobs.without_map.items():
@@ -23,7 +23,7 @@ def reclaim(plan: Plan, jobs: Jobs, memory: Memory, after_ms: int) -> None:
         if not any(map(is_reduce, job.app.containers)):
             continue
         if any(plan.limited(ask) is None and plan.place(ask) is not None for ask in asks):
-            own.stuck_ms = None  # it waits for a place that it likes better
+            own.stuck_ms = None  # it waits for a better place
             continue
         if own.stuck_ms is None:
             own.stuck_ms = now_ms
@@ -35,13 +35,14 @@ def reclaim(plan: Plan, jobs: Jobs, memory: Memory, after_ms: int) -> None:
 
 
 def victims(job: Job, asks: list[Ask]) -> list[Container]:
-    """The fewest reduces of the job on one node whose room is enough for one of the maps; the
-    youngest first, for they have copied least. Empty where no node's are enough.
+    """Return the fewest reduces of the job on one node that free enough room for one of the maps.
+
+    The youngest go first, because they have copied least. Empty if no node has enough of them.
     """
     running = [c for c in job.app.containers if is_reduce(c) and c.number]
     running.sort(key=lambda c: (c.allocated_ms, c.number), reverse=True)
     if any(c.preempting_since is not None for c in running):
-        return []  # its room is waited for
+        return []  # wait for its room
     best: list[Container] = []
     for node in dict.fromkeys(c.node for c in running):
         here = [c for c in running if c.node is node]

@@ -1,4 +1,4 @@
-"""What Coupling shows of itself: who waits for a place, how far jobs are, where maps start."""
+"""What Coupling shows of itself: jobs that wait for a place, their progress, where maps start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loomcard import shown
 from loomcard.policies.coupling.jobs import Job, Jobs, Memory
 
 JOBS_SHOWN = 50
-"""The first so many in order of submission."""
+"""How many jobs are shown: the first in order of submission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class CouplingState:
 
 
 def state_of(jobs: Jobs, memory: Memory, nodes: int) -> CouplingState:
-    """The state after what was allocated."""
+    """Return the state after the allocations."""
     every, figures = memory.waiting, memory.figures
     waiting = max(every, key=lambda each: each.wait)
     candidates = sum(each.candidate is not None for each in every)
@@ -68,7 +68,7 @@ def state_of(jobs: Jobs, memory: Memory, nodes: int) -> CouplingState:
 
 
 def row_of(job: Job, memory: Memory) -> JobState | None:
-    """A job's row; None where it is not of type MAPREDUCE."""
+    """Return a job's row; None if its type is not MAPREDUCE."""
     t = job.tasks
     if t is None:
         return None

@@ -1,5 +1,5 @@
-"""One round: at each heartbeat maps in fair order and at most one reduce; then all that is neither,
-on the nodes as they are.
+"""One round: at each heartbeat maps in fair order and at most one reduce; then all other asks, on
+the nodes in their current state.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from loomcard.policies.coupling.paper import Waiting, attempted, beta, peek, pro
 from loomcard.policies.coupling.places import Places
 
 COUPLED = "MAPS_FIRST"
-"""The reason of a reduce that waits till more maps have finished."""
+"""The reason of a reduce that waits until more maps have finished."""
 PLACE = "PLACE"
 """The reason of a reduce that waits for its turn, or for a place near its data."""
 PEEK = "LOCALITY_LIKELY"
 """The reason of a map that waits for a heartbeat of a node that has its input."""
 REDUCE = "reduce"
-"""Begins the tag of a reduce's container; the heartbeats that it waited follow."""
+"""The first part of a reduce container's tag; the number of heartbeats that it waited follows."""
 Entry = tuple[float, int, int, str]
 
 
@@ -32,15 +32,15 @@ class Visit:
 
     node: Node
     counts: bool  # in the first stage of a round
-    reserved: list[int]  # the room of the maps that were chosen and not launched
+    reserved: list[int]  # room of maps that were chosen and not launched
     more: dict[str, int] = field(default_factory=dict)  # their memory
     heap: list[Entry] | None = None
     draws: int = 0
 
 
 class Serving(Chooser):
-    """What one round offers: at each heartbeat maps in fair order and at most one reduce; then all
-    that is neither. A later turn of the round goes on where the one before it ended.
+    """Offer, in one round, maps in fair order and at most one reduce at each heartbeat; then all
+    other asks. A later turn of the round continues where the previous one ended.
     """
 
     def __init__(self, plan: Plan, jobs: Jobs, places: Places, memory: Memory) -> None:
@@ -55,19 +55,19 @@ class Serving(Chooser):
         self._offers, self._all_offered = self._offered(), False
         self._full = ExhaustedShapes(plan.view)
         self._got = False  # whether the last offer was taken
-        self._node: Node | None = None  # where it is; None: anywhere
+        self._node: Node | None = None  # of the last offer; None: anywhere
         self._waiting: Waiting[str] | None = None  # of a reduce, its candidate
         self._map: tuple[int, JobMemory] | None = None  # of a map, how far its input is
 
     def update(self) -> None:
-        """A turn begins, or who had room reserved was served: look at what changed."""
+        """Look at what changed, as a turn begins or a reservation was served."""
         self._refresh()
         if self._all_offered:
             self._offers, self._all_offered = self._offered(), False
         self.end()
 
     def end(self) -> None:
-        """Heartbeats count, whether or not this turn may take something at them."""
+        """Count the heartbeats, whether or not this turn may allocate something at them."""
         if self.plan.spent:
             self._next()
 
@@ -76,7 +76,7 @@ class Serving(Chooser):
             self._changed[job.app.id] = job
 
     def next(self, full: ExhaustedShapes) -> Ask | None:
-        """The next offer."""
+        """Return the next offer."""
         self._full = full
         return self._next()
 
@@ -85,7 +85,7 @@ class Serving(Chooser):
         return next(self._offers, None)
 
     def _offered(self) -> Iterator[Ask | None]:
-        """Each ask in its order, with its node in ``_node``; None where the turn is used up."""
+        """Yield each ask in its order, with its node in ``_node``; None if the turn is used up."""
         while self.visits:
             yield from self._visit(self.visits[0])
             del self.visits[0]
@@ -93,7 +93,7 @@ class Serving(Chooser):
         self._all_offered = True
 
     def allocated(self, chosen: Ask, ask: Ask) -> None:  # noqa: ARG002
-        """Its job has another place in fair order; a reduce ends its candidate's wait."""
+        """Update its job's place in fair order; a reduce ends its candidate's wait."""
         self._got = True
         if (waiting := self._waiting) is not None:
             n = self.view.node_count
@@ -109,30 +109,30 @@ class Serving(Chooser):
         self._refresh()
 
     def passed(self, chosen: Ask, *, forbidden: bool) -> None:  # noqa: ARG002
-        """The next one is offered."""
+        """Note that the offer was not taken."""
         self._got = False
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """Where it was offered."""
+        """Return the node of the offer, or any node."""
         return self._node or plan.place(ask)
 
     def tag(self, ask: Ask) -> list[object] | None:  # noqa: ARG002
-        """Of a reduce, how many heartbeats it waited."""
+        """Return the tag of a reduce: how many heartbeats it waited."""
         return None if self._waiting is None else [REDUCE, self._waiting.wait]
 
     def forbids(self, ask: Ask) -> str | None:
-        """The reason of a reduce that waits for its maps: no room is reserved for it either."""
+        """Return the reason if a reduce waits for its maps: no room is reserved for it either."""
         job = self.jobs.by_id.get(ask.application.id)
         waits = job is not None and ask in job.reduces and self.jobs.maps_first(job, ask)
         return COUPLED if waits else None
 
     def nowhere(self, plan: Plan, ask: Ask, full: ExhaustedShapes) -> None:
-        """``report`` says it."""
+        """Do nothing: ``report`` gives the reason."""
 
     # A heartbeat
 
     def _visit(self, visit: Visit) -> Iterator[Ask | None]:
-        """Maps and a reduce at one node, in fair order."""
+        """Yield maps and a reduce for one node, in fair order."""
         node = visit.node
         for waiting in self._candidates.allowed(node, visit.counts):
             job = self.jobs.eligible.get(waiting.candidate or "")
@@ -148,19 +148,19 @@ class Serving(Chooser):
                 self._node, self._waiting = node, waiting
                 yield ask
                 if self._got:
-                    break  # one reduce a heartbeat
+                    break  # one reduce per heartbeat
         yield from self._maps(visit, None)
 
     def _reduce_of(self, job: Job, node: Node) -> Ask | None:
-        """The first of the job's reduces that may go to the node now; None if a map needs it."""
+        """Return the job's first reduce that may go to the node now; None if a map needs it."""
         if self._needs_for_map(job, node):
             return None
         open_ = (a for a in job.reduces if self.plan.why_not(a, node) is None)
         return next((ask for ask in open_ if not self.jobs.maps_first(job, ask)), None)
 
     def _needs_for_map(self, job: Job, node: Node) -> bool:
-        """Whether none of the job's maps runs, and one could have the room: without it its reduces
-        may wait for ever.
+        """Return whether none of the job's maps runs, and one could use the room: otherwise its
+        reduces may wait for ever.
         """
         return job.app.id in self.jobs.without_map and any(
             fits(ask.size, node.room) and self.plan.why_not(ask, node) is None
@@ -170,7 +170,7 @@ class Serving(Chooser):
     # Maps
 
     def _maps(self, visit: Visit, until: Job | None) -> Iterator[Ask | None]:
-        """Those who are before a job (None: all) in fair order, till the node is full."""
+        """Yield asks of jobs before ``until`` (None: all) in fair order, until the node is full."""
         node = visit.node
         if visit.heap is None:
             if not self._open(node):
@@ -192,12 +192,12 @@ class Serving(Chooser):
                     heappush(visit.heap, self.jobs.entry(job.app, more))
 
     def _open(self, node: Node) -> bool:
-        """A map, or one of the others, may have room there."""
+        """Return whether a map, or one of the others, may fit on the node."""
         left = (each for each in self.jobs.shapes if each not in self._limited)
         return any(fits(size, node.room) and node.takes(label) for size, label, _ in left)
 
     def _forbidden(self, ask: Ask, node: Node) -> bool:
-        """A map may not go to the node; a limit that it meets holds till the round is over."""
+        """Return whether a map may not go to the node; a limit applies until the round ends."""
         limit = demand_of(ask) in self._limited
         why = Reason.QUEUE_MAX if limit else self.plan.why_not(ask, node)
         if why in (Reason.QUEUE_MAX, Reason.USER_LIMIT):
@@ -205,8 +205,8 @@ class Serving(Chooser):
         return why is not None
 
     def _candidate(self, visit: Visit, job: Job) -> Generator[Ask | None, None, bool]:
-        """One container of the job: one of the others, wherever it fits, or a map on the node at
-        hand, if Random Peeking launches it; returns False if nothing of it fits.
+        """Yield one container of the job: one of the others, wherever it fits, or a map on the
+        current node, if Random Peeking launches it. Return False if nothing of the job fits.
         """
         for ask in job.others:
             if self._may(ask):
@@ -225,7 +225,7 @@ class Serving(Chooser):
                 best = reach, ask
         if best is None:
             return False
-        reach, ask = best if best[1].hosts else (0, best[1])  # without input anywhere is local
+        reach, ask = best if best[1].hosts else (0, best[1])  # without input every node is local
         own = self.memory.jobs.setdefault(job.app.id, JobMemory())
         if self.options.maps == "delay" and not self._waited(own, reach):
             return False
@@ -241,7 +241,7 @@ class Serving(Chooser):
         return True
 
     def _starts(self, visit: Visit, job: Job, ask: Ask, reach: int, own: JobMemory) -> bool:
-        """Algorithm 3: by a draw of p_j."""
+        """Return whether the map starts, by a draw with p_j (Algorithm 3)."""
         node, options = visit.node, self.options
         visit.draws += 1
         if reach == 0:
@@ -259,16 +259,16 @@ class Serving(Chooser):
         return draw(options.seed, salt, self.memory.beats) < own.p
 
     def _waited(self, own: JobMemory, reach: int) -> bool:
-        """Delay scheduling: whether the job has waited long enough for a node as far as that."""
+        """Return whether the job has waited long enough for a node that far (delay scheduling)."""
         now_ms, options = self.view.now_ms, self.options
         own.local_ms = now_ms if own.local_ms is None else own.local_ms
         waits = (0, options.delay_node_ms, options.delay_node_ms + options.delay_rack_ms)
         return now_ms - own.local_ms >= waits[reach]
 
-    # All that is neither
+    # All other asks
 
     def _may(self, ask: Ask) -> bool:
-        """Some node may have room for one container, and no limit forbids it."""
+        """Return whether some node may have room for one container, and no limit forbids it."""
         some = self.view.first_fit(ask.size, ask.label) is not None or bool(ask.reservations)
         return some and ask.count > 0 and self.plan.limited(ask) is None and self.plan.allows(ask)
 
@@ -277,7 +277,7 @@ class Serving(Chooser):
         return ask
 
     def _others(self) -> Iterator[Ask | None]:
-        """What is neither map nor reduce is served at once, in fair order."""
+        """Yield asks that are neither map nor reduce, at once and in fair order."""
         full, by_id = self._full, self.jobs.by_id
         left = ((entry, by_id[job_id].others) for job_id, entry in self.jobs.entries.items())
         heap = [e for e, others in left if any((a.size, a.label) not in full for a in others)]
@@ -296,13 +296,13 @@ class Serving(Chooser):
                     break
 
     def _reservable(self) -> Iterable[Ask]:
-        """The asks for which room may be reserved."""
+        """Yield the asks for which room may be reserved."""
         for job in self.jobs.by_id.values():
             ready = (ask for ask in job.reduces if not self.jobs.maps_first(job, ask))
             yield from (*job.others, *job.maps, *ready)
 
     def report(self, plan: Plan) -> None:
-        """Why asks wait: of new ones at once, of all as often as the policy reports."""
+        """Report why asks wait: new ones at once, all as often as the policy reports."""
         if not self._all_offered:
             return
         due = plan.report_due
@@ -316,7 +316,7 @@ class Serving(Chooser):
         self._changed.clear()
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """For who has waited longest, but for reduces whose maps come first."""
+        """Reserve for the ask that has waited longest, except reduces that wait for maps."""
         if self._all_offered:
             want_first(plan, ByShape(self._reservable).of, after_ms)
 
