@@ -1,4 +1,4 @@
-"""Carbyne, altruistic scheduling of DAGs (Grandl et al., 2016): its functions, one by one."""
+"""Carbyne, altruistic scheduling of DAGs (Grandl et al., 2016): its separate functions."""
 
 from loomcard.policies.carbyne.packing import pack, reverse, right_shift
 from loomcard.policies.carbyne.paper import inter_job, intra_job, leftover, water_filling

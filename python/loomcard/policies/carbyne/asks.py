@@ -1,7 +1,7 @@
-"""Jobs whose AM computes itself what must start, and marks its asks DEFAULT or ALTRUISTIC (2.7).
+"""Jobs with an AM that decides itself what must start, and marks asks DEFAULT or ALTRUISTIC (2.7).
 
-The scheduler does not plan them. It sends the AM the job's fair share, takes what is marked DEFAULT
-for what must start as far as the share has room, and all else for what may start.
+The scheduler does not plan them. It sends the AM the job's fair share. Asks marked DEFAULT must
+start as far as the share has room; all other asks may start.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 def is_default(ask: Ask) -> bool:
-    """Its AM says that it must start."""
+    """Return whether the AM says that the ask must start."""
     return ask.key.allocation_request_id in DEFAULT_ASKS
 
 
 def is_altruistic(ask: Ask) -> bool:
-    """Its AM says that it may wait."""
+    """Return whether the AM says that the ask may wait."""
     return ask.key.allocation_request_id in ALTRUISTIC_ASKS
 
 
 def marks_asks(app: Application) -> bool:
-    """Its AM marks asks."""
+    """Return whether the application's AM marks asks."""
     return any(is_default(ask) or is_altruistic(ask) for ask in app.asks)
 
 
 def send_shares(plan: Plan, jobs: Iterable[Job]) -> None:
-    """Send each AM that marks its asks what its tasks may hold in all, as its headroom: the fair
-    share A_k less what the AM itself holds.
+    """Send each AM that marks its asks the most that its tasks may use, as its headroom: the fair
+    share A_k minus what the AM itself uses.
     """
     for job in jobs:
         if job.sent is not job.share:
@@ -48,8 +48,8 @@ def send_shares(plan: Plan, jobs: Iterable[Job]) -> None:
 
 
 def note_excess(memory: Memory, known: dict[str, Any], tasks: int) -> None:
-    """For so many tasks that a job marks DEFAULT its share has no room now. Those that were not at
-    the last event count as violations. ``known``: the job's part of the memory.
+    """Note for how many ``tasks`` marked DEFAULT a job's share has no room now. More of them than
+    at the last event count as violations. ``known``: the job's part of the memory.
     """
     before = known.get("beyond", 0)
     if tasks != before:

@@ -1,5 +1,5 @@
-"""What the tasks of a job's stages need: as the hint says, as finished siblings took, and as
-earlier runs of the same application name did (docs/papers/carbyne.md 2.9).
+"""What the tasks of a job's stages need: by the hint, by finished siblings, and by earlier runs of
+the same application name (docs/papers/carbyne.md 2.9).
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from loomcard.advanced import UNKNOWN_STAGE, Dag, draw, mean_of_runs, remember_r
 from loomcard.policies.carbyne.options import Options
 
 SIBLINGS = 3
-"""So many tasks of a stage have finished before they say more than the hint."""
+"""How many tasks of a stage must finish before their mean replaces the hint."""
 
 HEARTBEAT_MS = 1_000.0
-"""A task that has run longer than was expected ends in so long."""
+"""The expected time left, in ms, of a task that has run longer than expected."""
 
 Memory = dict[str, Any]
-"""``finished`` (as of Estimates), ``runs`` (by user, application name and stage: tasks, ms in all),
-``jobs`` (by application id: its demand, its plan, and since when which asks have had to start), as
-plain data.
+"""Plain data: ``finished`` (see Estimates), ``runs`` (by user, application name and stage: tasks,
+ms in all), ``jobs`` (by application id: its demand, its plan, and since when which asks have had to
+start).
 """
 
 
 def fresh(saved: Memory | None) -> Memory:
-    """The memory of a new instance: what was saved, and no plans."""
+    """Return the memory of a new instance: what was saved, without plans."""
     saved = saved or {}
     finished = _copy(saved.get("finished", {}))
     runs = {user: _copy(rows) for user, rows in saved.get("runs", {}).items()}
@@ -45,7 +45,7 @@ class Learnt:
         self.estimates = Estimates(options.assumed_ms)
 
     def update(self, view: ClusterView, memory: Memory, changes: Iterable[Event]) -> None:
-        """See what finished since the last call; ``changes``: those of the view."""
+        """Learn what finished since the last call; ``changes``: those of the view."""
         self.memory = memory
         for change in changes:
             if isinstance(change, ApplicationRemoved):
@@ -56,10 +56,10 @@ class Learnt:
         self.estimates = Estimates.of(view, memory["finished"], self.options.assumed_ms)
 
     def durations(self, app: Application, dag: Dag) -> list[float]:
-        """The ms of one task of each stage."""
+        """Return the ms of one task of each stage."""
         rows = self.memory["finished"].get(app.id, {})
         known = self.memory["jobs"].setdefault(app.id, {})
-        if "history" not in known:  # what is learnt later is for later runs
+        if "history" not in known:  # later runs use what is learnt later
             known["history"] = mean_of_runs(self.memory["runs"], app)
         history = known["history"]
         found = []
@@ -75,13 +75,13 @@ class Learnt:
         return found
 
     def sizes(self, app: Application, dag: Dag) -> Sequence[Sequence[float]]:
-        """The amounts of one task of each stage."""
+        """Return the amounts of one task of each stage."""
         if not self.options.error_percent:
             return dag.sizes
         return [[a * self._error(app, i) for a in size] for i, size in enumerate(dag.sizes)]
 
     def _error(self, app: Application, stage: int) -> float:
-        """The factor by which an experiment falsifies what is known of a stage."""
+        """Return the factor by which an experiment falsifies the estimates of a stage."""
         wrong = self.options.error_percent
         part = self.options.error_part
         if not wrong or (part < 1 and draw(self.options.seed, f"{app.id}/{stage}", 0) >= part):
@@ -89,8 +89,8 @@ class Learnt:
         return 1 + wrong / 100
 
     def work(self, app: Application, durations: list[float]) -> float:
-        """Remaining work: sum of tasks * ms * sum_r size_r / R_r (2.5-10); ``durations``: of its
-        stages.
+        """Return the remaining work: sum of tasks * ms * sum_r size_r / R_r (2.5-10);
+        ``durations``: of its stages.
         """
         dag, capacity = self.estimates.dag(app), self.estimates.capacity
         if dag is None:
@@ -103,8 +103,8 @@ class Learnt:
         return work
 
     def error_of(self, app: Application) -> float | None:
-        """Mean of the expected over the seen duration of its stages of which tasks finished, less
-        1; None before the first.
+        """Return the mean of expected / observed duration, minus 1, over stages with finished
+        tasks; None before the first.
         """
         dag = self.estimates.dag(app)
         rows = self.memory["finished"].get(app.id, {})

@@ -15,12 +15,12 @@ from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
 from loomcard.policies.carbyne.waves import Stage, fits
 
 MOST_ENDS = 10
-"""About so many ends of running tasks are distinguished in a stage when a job is planned."""
+"""About how many different ends of running tasks a plan distinguishes in a stage."""
 
 
 @dataclass(slots=True)
 class Due:
-    """So many tasks of an ask must start; ``planned``: its schedule or its AM says so."""
+    """How many tasks of an ask must start; ``planned``: its schedule or its AM says so."""
 
     tasks: int
     since_ms: int
@@ -28,14 +28,14 @@ class Due:
 
 
 class Job(StageTasks):
-    """An application that asks for or holds something. ``known`` is its part of the memory."""
+    """An application that asks for or uses something. ``known`` is its part of the memory."""
 
     def __init__(self, app: Application, dag: Dag | None, known: dict[str, Any]) -> None:
         super().__init__(app, dag)
         self.known = known
         self.marked = False  # its AM says what must start
         self.share: Sequence[float] = [0.0] * len(app.used)
-        self.most: Sequence[float] = self.share  # what it may have before it is a borrower of much
+        self.most: Sequence[float] = self.share  # the most before it goes last as borrower
         self.sent: Sequence[float] | None = None  # the share that its AM was sent
         self.work = 0  # remaining, in millionths of a ms of the cluster
         self.durations: list[float] = []
@@ -45,16 +45,16 @@ class Job(StageTasks):
         self.next_ms = inf  # when the next task that it asks for must start
 
     def own_share(self) -> list[float]:
-        """What its tasks may hold: its share less what its masters hold."""
+        """Return what its tasks may use: its share minus what its masters use."""
         return [max(0.0, s - held) for s, held in zip(self.share, self.masters, strict=True)]
 
     def ended(self, container: Container) -> None:
-        """A container of it is gone."""
+        """Remove a container that ended."""
         super().ended(container)
         self.finished = True
 
     def stages(self, sizes: Sequence[Sequence[float]], now_ms: int) -> list[Stage]:
-        """What is left of its DAG, as ``paper`` takes it, with tasks of these sizes."""
+        """Return the rest of its DAG in the form of ``paper``, with tasks of these sizes."""
         assert self.dag is not None
         lefts: list[Counter[float]] = [Counter() for _ in self.running]
         for container in self.app.containers:
@@ -70,8 +70,9 @@ class Job(StageTasks):
     # What must start
 
     def must(self, by_ms: float, *, altruist: bool) -> dict[int, int]:
-        """How many tasks of each stage must start until ``by_ms``, of those that have not started;
-        of a job that is no altruist, all that its schedule packs by then.
+        """Return how many tasks of each stage, not yet started, must start until ``by_ms``.
+
+        If the job is not an ``altruist``: all that its schedule packs by then.
         """
         found: dict[int, int] = {}
         if self.plan is not None:
@@ -86,7 +87,7 @@ class Job(StageTasks):
         return found
 
     def latest_ms(self, ask: Ask) -> float:
-        """When the next task of an ask must start; inf: its schedule does not say."""
+        """Return when the next task of an ask must start, in ms; inf: no schedule says so."""
         stage = self.planned_stage(ask)
         if self.plan is None or stage is None:
             return inf
@@ -98,9 +99,10 @@ class Job(StageTasks):
         return inf
 
     def find_dues(self, now_ms: int, tolerance_ms: int, *, altruist: bool) -> int:
-        """See which asks must start now: no more than the share has room for; of what is in no
-        schedule, all that it has room for; of a job whose AM marks its asks, what is not
-        ALTRUISTIC. Returns how many tasks are marked DEFAULT beyond the share.
+        """Find which asks must start now, at most as many as the share has room for.
+
+        Asks in no schedule must start as far as there is room. If the AM marks asks, those that are
+        not ALTRUISTIC must. Return how many tasks are marked DEFAULT beyond the share.
         """
         altruist = altruist or (self.plan is None and not self.marked)
         by_ms = now_ms + tolerance_ms
@@ -128,21 +130,21 @@ class Job(StageTasks):
         return beyond
 
     def served(self, ask: Ask) -> None:
-        """All its tasks that must start did."""
+        """Remove an ask after all its tasks that must start have started."""
         del self.dues[ask]
         self.known["since"] = [row for row in self.known["since"] if tuple(row[:-1]) != ask.key]
 
     def _room(self, ask: Ask, used: Sequence[float]) -> list[float]:
-        """What the share has room for; one task of the ask in any case."""
+        """Return what the share has room for; at least one task of the ask."""
         rows = zip(self.share, self.masters, ask.size, used, strict=True)
         return [max(share, held + size, u) - u for share, held, size, u in rows]
 
     def planned_stage(self, ask: Ask) -> int | None:
-        """The stage of an ask that is planned; None: the job, or the ask, is in no plan."""
+        """Return the stage of an ask that is planned; None: the job, or the ask, is in no plan."""
         return None if self.plan is None else self.stage_of(ask.key)
 
     def _next_ms(self, after_ms: float) -> float:
-        """The first start after ``after_ms`` of a stage that it asks for; inf: there is none."""
+        """Return the first start after ``after_ms`` of a stage that it asks for, or inf."""
         if self.plan is not None:
             for start, stage, _ in zip(*self.plan["late"], strict=True):
                 if start > after_ms and self.asked[stage]:
@@ -151,8 +153,10 @@ class Job(StageTasks):
 
 
 def grouped(lefts: Mapping[float, int], ms: float) -> list[tuple[float, int]]:
-    """How many running tasks have how long left; of many that end at other times, those of about
-    the same time together, at the latest of it: a schedule costs as much as it has such times.
+    """Return pairs of time left and number of running tasks.
+
+    If there are many times, similar ones are grouped at the latest, because each different time
+    makes a schedule slower.
     """
     if len(lefts) <= MOST_ENDS:
         return sorted(lefts.items())
@@ -163,7 +167,7 @@ def grouped(lefts: Mapping[float, int], ms: float) -> list[tuple[float, int]]:
 
 
 def left_ms(container: Container, expected_ms: float, now_ms: int) -> float:
-    """How long a running task still needs; a heartbeat where it should have ended."""
+    """Return how many ms a running task still needs; one heartbeat if it should have ended."""
     began = container.started_ms
     ran = now_ms - (container.allocated_ms if began is None else began)
     return max(expected_ms - ran, HEARTBEAT_MS if ran else expected_ms)

@@ -1,6 +1,6 @@
-"""The jobs of a queue, kept up to date with what happens: their shares, plans and dues.
+"""The jobs of a queue, kept up to date with events: their shares, plans and dues.
 
-Only jobs that something happened to are looked at, and all when the shares move.
+Only jobs with events are looked at; all jobs when the shares change.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from loomcard.policies.carbyne.planning import plan
 from loomcard.policies.carbyne.waves import fits, parts
 
 WORK_UNIT = 1_000_000
-"""Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in whatever
-order they are made."""
+"""Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in any
+order."""
 
 CAPACITY_MOVED = 0.01
-"""What the queue is entitled to is divided again when it moved by more."""
+"""The queue's entitlement is divided again when it changed by more than this part."""
 
 
 class Jobs:
-    """All jobs of the queue that ask for or hold something."""
+    """All jobs of the queue that ask for or use something."""
 
     def __init__(self, view: ClusterView, options: Options) -> None:
         self.options = options
@@ -46,13 +46,13 @@ class Jobs:
         self.begin(self.learnt.memory)
 
     def begin(self, memory: Memory) -> None:
-        """Know nothing but the memory."""
+        """Start again from only the memory."""
         self.memory = memory
         self.by_app: dict[Application, Job] = {}
         self.active: list[Job] = []  # the jobs that have a share, in order of submission
-        self.masters: dict[Application, Job] = {}  # who asks for an AM
+        self.masters: dict[Application, Job] = {}  # jobs that ask for an AM
         self.marked: dict[Application, Job] = {}
-        self.stale: dict[Application, float] = {}  # who is worth a new plan, from when on
+        self.stale: dict[Application, float] = {}  # from when on a new plan is worth it
         self.due_lines, self.asking_lines = ShapeLines(), ShapeLines()
         self.timers: dict[Application, Any] = {}
         self._timer_order = LazyHeap(self.timers)
@@ -61,7 +61,7 @@ class Jobs:
         self.capacity = Resource()
 
     def update(self, view: ClusterView, memory: Memory) -> None:
-        """See what happened since the last call."""
+        """Follow what happened since the last call."""
         if memory is not self.memory:  # another one, after a plan that came too late
             self.begin(memory)
         changes, redivide = view.changes, False
@@ -80,7 +80,7 @@ class Jobs:
         self.follow(view, redivide=(first and self._entitled(view)) or redivide, first=first)
 
     def follow(self, view: ClusterView, *, redivide: bool = False, first: bool = False) -> None:
-        """See which jobs changed; ``first``: in this round."""
+        """Look at the jobs that changed; ``first``: the first time in this round."""
         if self.capacity_version != view.capacity_version:
             self.capacity_version = view.capacity_version
             self.changed.update(dict.fromkeys(view.applications))
@@ -100,7 +100,7 @@ class Jobs:
     def _to_refresh(
         self, view: ClusterView, touched: dict[Application, None], first: bool
     ) -> dict[Application, None]:
-        """The jobs that changed, whose timer is due, or that may draw again whether they yield."""
+        """Return the jobs that changed, have a timer due, or may draw again whether they yield."""
         found = dict(touched)
         if first and 0 < self.options.altruism < 1:
             found.update(dict.fromkeys(self.by_app))
@@ -111,14 +111,14 @@ class Jobs:
         return found
 
     def next_ms(self) -> float:
-        """When the next task of all must start; inf: none is known."""
+        """Return when the next task of any job must start, in ms; inf: none is known."""
         timer = self._timer_order.top()
         return inf if timer is None else float(timer[0])
 
     # One job
 
     def _see(self, view: ClusterView, app: Application) -> bool:
-        """Count the tasks of a job that changed; whether the shares must be divided again."""
+        """Count the tasks of a job that changed; return whether shares must be divided again."""
         inside = app.number in view.queue.applications
         if not inside or not (app.pending_count > 0 or any(app.used)):
             return self._leave(app)
@@ -155,8 +155,8 @@ class Jobs:
         return job is not None and (job.tasks > 0 or any(job.masters))
 
     def _note_demand(self, job: Job) -> bool:
-        """The direction of a job's share, fixed when its stages or first tasks are known (2.5-2);
-        whether that is now.
+        """Fix the direction of a job's share when its stages or first tasks are known (2.5-2);
+        return whether it was set now.
         """
         if job.known.get("fixed"):
             return False
@@ -175,7 +175,7 @@ class Jobs:
         return True
 
     def _refresh(self, view: ClusterView, job: Job) -> None:
-        """Its plan, where it needs another, what of it is due, and its places in line."""
+        """Update its plan if it needs a new one, its dues, and its places in line."""
         app, options, now_ms = job.app, self.options, view.now_ms
         self.stale.pop(app, None)
         if job.dag is not None and not job.marked and app.pending_count > 0:
@@ -199,7 +199,7 @@ class Jobs:
             self.timers.pop(app, None)
 
     def _enter(self, job: Job) -> None:
-        """Its places in line: of asks that must start, by since when; of the job as a borrower."""
+        """Enter its places in line: asks that must start, by since when; the job as a borrower."""
         app, place = job.app, (job.app.submitted_ms, job.app.number)
         self.due_lines.enter(app, [
             ((ask.size, ask.label), (due.since_ms, job.work, *place, ask.key, ask))
@@ -208,8 +208,10 @@ class Jobs:
         self.enter_borrower(job)
 
     def enter_borrower(self, job: Job) -> None:
-        """Its place among those who may borrow, also after each loan. A job that would then have
-        over ``most_borrowed`` times its share goes last; one container is never too much.
+        """Enter its place among the borrowers, also after each loan.
+
+        A job that would then use over ``most_borrowed`` times its share goes last; one container is
+        never too much.
         """
         app, place = job.app, (job.app.submitted_ms, job.app.number)
         shapes = dict.fromkeys((a.size, a.label) for a in app.asks if a.count > 0 and not a.is_am)
@@ -222,8 +224,8 @@ class Jobs:
     # Shares
 
     def _divide(self) -> None:
-        """The fair shares A_k of the jobs that have or want tasks, of what the masters of the
-        others leave. In order of submission, so that names change nothing.
+        """Divide what the masters of jobs without tasks leave: the fair shares A_k of jobs that
+        have or want tasks. In order of submission, so that names change nothing.
         """
         order = sorted(self.by_app.values(), key=lambda job: (job.app.submitted_ms, job.app.number))
         self.by_app = {job.app: job for job in order}
@@ -248,8 +250,8 @@ class Jobs:
             job.most = [most * part * c if most else inf for c in self.capacity]
 
     def _entitled(self, view: ClusterView) -> bool:
-        """See what the jobs share: what the queue is entitled to, or without siblings all that it
-        may use; whether that moved.
+        """Update what the jobs share: the queue's entitlement, or without siblings all that it may
+        use. Return whether it changed.
         """
         whole = view.queue.maximum or view.cluster_capacity
         if has_siblings(view):
@@ -262,7 +264,7 @@ class Jobs:
 
 
 def has_siblings(view: ClusterView) -> bool:
-    """Another queue may have a part of the cluster."""
+    """Return whether another queue may have a part of the cluster."""
     above = view.queue
     while above.parent is not None:
         if len(above.parent.children) > 1:
@@ -272,5 +274,5 @@ def has_siblings(view: ClusterView) -> bool:
 
 
 def moved(now: Any, before: Any) -> bool:
-    """Some amount is larger by more than CAPACITY_MOVED."""
+    """Return whether some amount is larger by more than CAPACITY_MOVED."""
     return any(a > b * (1 + CAPACITY_MOVED) for a, b in zip(now, before, strict=True))

@@ -1,4 +1,4 @@
-"""Loans that hurt no lender: guarded, so that they end in time, or taken back by force (2.8)."""
+"""Loans that harm no lender: guarded, so that they end in time, or taken back by force (2.8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REASON = "carbyne-loan"
 
 
 class Guard:
-    """What is free over time beside all that runs, is planned and was lent."""
+    """What is free over time, without all that runs, is planned or was lent."""
 
     def __init__(self, jobs: Jobs, view: ClusterView) -> None:
         self._jobs, self._now_ms, self._whole = jobs, view.now_ms, view.cluster_capacity
@@ -26,7 +26,7 @@ class Guard:
                 self._profile.take(max(0.0, start), end, amounts, count)
 
     def _uses(self, job: Job) -> Iterator[tuple[float, float, tuple[float, ...], int]]:
-        """When a job's tasks run, from now, with what size and how many."""
+        """Yield when a job's tasks run (start and end in ms from now), their size and number."""
         for container in job.app.containers:
             expected = self._expected(job, container.ask_key)
             left = float("inf") if container.is_am else left_ms(container, expected, self._now_ms)
@@ -48,21 +48,22 @@ class Guard:
         return mean_ms(job.app) if stage is None else job.durations[stage]
 
     def allows(self, job: Job, ask: Ask) -> bool:
-        """One task more, from now to its end, leaves room for all that is planned."""
+        """Return whether one more task, from now to its end, leaves room for all planned tasks."""
         size, end = parts([ask.size], self._whole)[0], self._expected(job, ask.key)
         rows = zip(self._profile.at, self._profile.free, strict=True)
         return all(fits(size, free) for at, free in rows if at < end - EPS)
 
     def lent(self, job: Job, ask: Ask) -> None:
-        """One task of the ask was started."""
+        """Count one started task of the ask."""
         size = parts([ask.size], self._whole)[0]
         self._profile.take(0.0, self._expected(job, ask.key), size, 1)
 
 
 def reclaim(plan: Plan, jobs: Jobs) -> None:
-    """Take back what jobs have beyond their shares, for the task that has had to start for the
-    longest time, fits nowhere, and would then. For one at a time: the room of the last is waited
-    for.
+    """Take back what jobs use beyond their shares, for one task that then fits.
+
+    It is the task that has had to start for the longest time and fits nowhere. One at a time: while
+    a container is being taken back, nothing else is.
     """
     every = [c for job in jobs.by_app.values() for c in job.app.containers]
     if any(c.preempting_since is not None for c in every):
@@ -86,8 +87,9 @@ def reclaim(plan: Plan, jobs: Jobs) -> None:
 
 
 def loans(plan: Plan, job: Job) -> list[tuple[Job, Container]]:
-    """Its containers that were allocated before now and are beyond its share: what is taken back
-    must not be due at once, or two jobs would take it from each other for ever.
+    """Return its containers that were allocated before now and are beyond its share.
+
+    What is taken back must not be due at once, or two jobs would take it from each other for ever.
     """
     return [
         (job, c) for c in job.app.containers
@@ -97,7 +99,9 @@ def loans(plan: Plan, job: Job) -> list[tuple[Job, Container]]:
 
 
 def _beyond(job: Job, used: Vector, container: Container) -> bool:
-    """Without the container the share still has no room for one of its size."""
+    """Return whether ``used`` is beyond the share in a type that the container uses; masters plus
+    one such container never are.
+    """
     rows = zip(used, job.share, job.masters, container.size, strict=True)
     return any(use > max(most, held + size) for use, most, held, size in rows if size)
 
@@ -105,8 +109,8 @@ def _beyond(job: Job, used: Vector, container: Container) -> bool:
 def _making_room(
     lent: list[tuple[Job, Container]], ask: Ask, size: tuple[int, ...]
 ) -> list[Container]:
-    """The first whose end makes room for an ask; where none does alone, the fewest on one node that
-    do together.
+    """Return the first container that alone makes room for an ask; if there is none, the fewest on
+    one node that do together.
     """
     found: list[Container] = []
     rooms: dict[Node, tuple[list[float], dict[Job, list[float]], list[Container]]] = {}

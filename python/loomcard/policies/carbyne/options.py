@@ -21,8 +21,8 @@ POSITIVE = ("assumed_ms", "most_steps")
 
 @dataclass(frozen=True)
 class Options:
-    """What the paper fixes, what docs/papers/carbyne.md resolves, and from ``loan`` on what goes
-    beyond both. Raises ValueError on what cannot be.
+    """What the paper fixes, what docs/papers/carbyne.md resolves, and from ``loan`` on, additions
+    to both. Raises ValueError for an impossible value.
     """
 
     altruism: float = 1.0

@@ -1,4 +1,4 @@
-"""The schedules that a job's DAG has inside a share: forward, backwards, and as late as can be
+"""The schedules of a job's DAG inside a share: forward, backwards, and as late as possible
 (docs/papers/carbyne.md 2.3, 2.6). Units and shapes are those of ``waves``.
 """
 
@@ -25,12 +25,12 @@ from loomcard.policies.carbyne.waves import (
 
 
 def alignment(size: Vector, free: Vector, capacity: Vector) -> float:
-    """sum_r (size_r / R_r) * (free_r / R_r) (2.6): the higher, the better it fits."""
+    """Return sum_r (size_r / R_r) * (free_r / R_r) (2.6): the higher, the better it fits."""
     return sum(s * f / (c * c) for s, f, c in zip(size, free, capacity, strict=True) if c)
 
 
 def reverse(stages: Sequence[Stage]) -> list[Stage]:
-    """The DAG backwards: stage i becomes the last but i, its children its parents."""
+    """Return the DAG backwards: stage i becomes the last but i, and its children its parents."""
     last, children = len(stages) - 1, children_of(stages)
     found = []
     for own, below in zip(reversed(stages), reversed(children), strict=True):
@@ -42,10 +42,11 @@ def reverse(stages: Sequence[Stage]) -> list[Stage]:
 def pack(
     stages: Sequence[Stage], share: Vector, capacity: Vector, most: float = inf
 ) -> tuple[list[Wave], float]:
-    """A schedule of the remaining DAG inside ``envelope(stages, share)``, and T, its end (2.3).
+    """Return a schedule of the remaining DAG inside ``envelope(stages, share)``, and T, its end
+    (2.3).
 
-    List scheduling: at each completion runnable tasks start that fit, the best aligned stage first,
-    ties by the longest path to a sink. Raises TooLongError after ``most`` steps: stages looked at.
+    List scheduling: at each completion runnable tasks that fit start, the best aligned stage first,
+    ties by the longest path to a sink. Raises TooLongError after ``most`` steps (stages looked at).
     """
     sizes = parts([s.size for s in stages], capacity)
     room, ones = parts([envelope(stages, share)], capacity)[0], [1.0] * len(capacity)
@@ -91,14 +92,14 @@ def right_shift(
     stages: Sequence[Stage], forward: Sequence[Wave], end: float, share: Vector, capacity: Vector,
     most: float = inf,
 ) -> list[Wave]:  # fmt: skip
-    """The tasks of ``forward``, each as late as ``end`` and the envelope allow and never earlier,
-    by decreasing finish; what runs stays where it is (2.3). Raises TooLongError after ``most``
-    steps: times looked at.
+    """Return the tasks of ``forward``, each as late as ``end`` and the envelope allow, and never
+    earlier than before (2.3). Tasks move by decreasing finish; running tasks stay. Raises
+    TooLongError after ``most`` steps (times looked at).
     """
     sizes = parts([s.size for s in stages], capacity)
     profile = Profile(parts([envelope(stages, share)], capacity)[0], EPS * end)
     children, earliest, late = children_of(stages), [end] * len(stages), []
-    until = list(earliest)  # later ends of a stage's tasks are taken already
+    until = list(earliest)  # later ends of a stage's tasks are already taken
     for wave in sorted(forward, key=lambda w: (not w.pinned, -w.end, -w.stage)):
         i, left, dur = wave.stage, wave.tasks, wave.end - wave.start
         until[i] = min([until[i], *(earliest[child] for child in children[i])])

@@ -1,9 +1,10 @@
 """Carbyne (Grandl et al., OSDI 2016) as functions: shares between jobs, the schedule inside a job's
-share, what must start now, and who gets what is left over (docs/papers/carbyne.md 2).
+share, what must start now, and which jobs get what is left over (docs/papers/carbyne.md 2).
 
-Vectors are amounts, one number a resource type; ``capacity`` is the paper's R, ``share`` its A_k.
-Times are in any one unit, counted from now. Tasks of a stage are alike, so a schedule is made of
-waves: tasks of one stage that start together. The cost grows with stages and waves, not with tasks.
+Vectors are amounts, one number per resource type; ``capacity`` is the paper's R, ``share`` its A_k.
+All times have one unit, of any kind, and count from now. Tasks of a stage are alike, so a schedule
+consists of waves: tasks of one stage that start together. The cost grows with stages and waves, not
+with tasks.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ Shares = tuple[list[list[float]], list[float]]
 
 
 def inter_job(demands: Sequence[Vector], weights: Vector, capacity: Vector) -> Shares:
-    """DRF in closed form (2.2); of the ``demands`` only the direction counts, all are positive."""
+    """Return DRF shares in closed form (2.2). Only the direction of ``demands`` counts; all are
+    positive.
+    """
     hats = [hat(demand, capacity) for demand in demands]
     sums = [sum(w * h[r] for w, h in zip(weights, hats, strict=True)) for r in range(len(capacity))]
     x = 1 / (max(sums) or 1.0)
@@ -43,8 +46,10 @@ def water_filling(
     demands: Sequence[Vector], weights: Vector, capacity: Vector,
     caps: Sequence[Vector] | None = None,
 ) -> Shares:  # fmt: skip
-    """As ``inter_job``, for demands with zeros: all dominant shares rise at the rate of the
-    ``weights``; a job stops when a type that it needs is full, or it has its cap of one (2.2).
+    """Return shares as ``inter_job`` does, for demands with zeros (2.2).
+
+    All dominant shares rise at the rate of the ``weights``. A job stops when a type that it needs
+    is full, or when it reaches its cap of one.
     """
     hats, types = [hat(demand, capacity) for demand in demands], range(len(capacity))
     level, active = [0.0] * len(hats), {k for k, h in enumerate(hats) if any(h)}
@@ -66,7 +71,7 @@ def water_filling(
 
 
 def shares_at(level: Vector, hats: Sequence[Vector], capacity: Vector) -> Shares:
-    """The shares of these dominant shares, and what they leave."""
+    """Return the shares for these dominant shares, and what they leave."""
     found = [
         [own * h * c for h, c in zip(hat, capacity, strict=True)]
         for own, hat in zip(level, hats, strict=True)
@@ -78,11 +83,11 @@ def intra_job(
     stages: Sequence[Stage], share: Vector, capacity: Vector, tolerance: float = 0.0,
     most: float = inf,
 ) -> Schedule:  # fmt: skip
-    """The schedule of a job inside its share; ``starts_by(late, tolerance)`` must start now (2.3).
+    """Return a job's schedule in its share; ``starts_by(late, tolerance)`` must start now (2.3).
 
     Late starts are the reversed DAG's, packed, where that takes no longer than T and wants no more
     started now; where something runs, or it does, they are those of ``right_shift`` (2.5-6).
-    Raises TooLongError where a schedule takes more than ``most`` steps.
+    Raises TooLongError if a schedule takes more than ``most`` steps.
     """
     forward, end = pack(stages, share, capacity, most)
     if not any(wave.pinned for wave in forward):
@@ -99,7 +104,7 @@ def intra_job(
 def leftover(
     jobs: Sequence[Wants], free: Vector, capacity: Vector, rule: Rule = "srtf"
 ) -> Iterator[tuple[int, int]]:
-    """Who gets one more task of what is left over, L: (job, stage), in order (2.4).
+    """Yield which job gets one more task of what is left over, L: (job, stage), in order (2.4).
 
     ``srtf``: the least remaining work first, its best aligned task; ``pack``: the best aligned of
     all, ties by less work. On one machine; that the policy does the same is shown in

@@ -1,6 +1,6 @@
-"""When a job is planned again, and what is kept of its schedule (docs/papers/carbyne.md 2.5-5).
+"""When a job is planned again, and which part of its schedule stays (docs/papers/carbyne.md 2.5-5).
 
-A plan is kept in the memory, so that a replay decides alike.
+The memory has the plan, so that a replay decides in the same way.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from loomcard.policies.carbyne.paper import intra_job
 from loomcard.policies.carbyne.waves import EPS, TooLongError, Vector, Wave
 
 MOVED = 0.05
-"""A share, or an estimate, that moved by less keeps the plan."""
+"""A change of a share or an estimate by at most this part keeps the plan."""
 
 PROGRESS = 0.1
-"""A job is planned again after so large a part of its waiting tasks started or ended, and of the
-time to its deadline passed."""
+"""A job is planned again after this part of its waiting tasks started or ended, and this part of
+the time to its deadline has passed."""
 
 QUICK_WAVES = 20
-"""So many waves are planned at any time."""
+"""A plan with at most so many waves is made without a pause."""
 
 
 def plan(
     job: Job, sizes: Sequence[Vector], capacity: Vector, now_ms: int, tolerance_ms: int,
     most: int, *, firm: bool = False,
 ) -> float | None:  # fmt: skip
-    """Plan a job, unless next to nothing happened since the last time. Returns when it is worth
-    to look again, though nothing else happens; None: not at all.
+    """Plan a job, unless almost nothing happened since the last time. Return when (in ms) to look
+    again if nothing else happens; None: not at all.
 
     ``sizes``: of one task of each stage; ``most``: steps that its schedule may take;
-    ``firm``: a plan stands while its share and its estimates do, since loans rely on it.
+    ``firm``: a plan stays while share and estimates do, because loans rely on it.
     """
     old, share = job.plan, job.own_share()
     reset = old is None or _reset(job, old, share)
@@ -66,22 +66,23 @@ def plan(
 
 
 def columns(waves: Sequence[Wave], now_ms: int) -> list[list[Any]]:
-    """Start in ms, stage and tasks of what is to start, in order: three lists."""
+    """Return three lists for the waves to start, in order: start in ms, stage, and tasks."""
     rows = [wave for wave in sorted(waves) if not wave.pinned]
     return [[now_ms + w.start for w in rows], [w.stage for w in rows], [w.tasks for w in rows]]
 
 
 def _pause_ms(old: dict[str, Any]) -> float:
-    """No plan is worth the CPU of another one before: a schedule costs as the square of its waves,
-    and an AM may change its asks at any time. About a fiftieth of a core for one job.
+    """Return the least time in ms between plans, so that one job uses about a fiftieth of a core.
+
+    A schedule costs as the square of its waves, and an AM may change its asks at any time.
     """
     waves = max(len(old["late"][0]), len(old["forward"][0]))
     return max(0, waves - QUICK_WAVES) ** 2 / 5
 
 
 def _reset(job: Job, old: dict[str, Any], share: Vector) -> bool:
-    """The deadline does not bind any more: the share shrank, an estimate moved, or there is more to
-    do, as after a failure.
+    """Return whether the deadline no longer binds: the share shrank, an estimate changed, or there
+    is more to do, for example after a failure.
     """
     shrank = any(s < (1 - MOVED) * b for s, b in zip(share, old["share"], strict=True))
     more: bool = any(w > b for w, b in zip(job.waiting, old["waiting"], strict=True))
@@ -89,7 +90,7 @@ def _reset(job: Job, old: dict[str, Any], share: Vector) -> bool:
 
 
 def _changed(job: Job, old: dict[str, Any] | None, share: Vector) -> bool:
-    """The share grew, or so many tasks started or ended since the last plan."""
+    """Return whether the share changed, or enough tasks started or ended since the last plan."""
     if old is None or off(share, old["share"]):
         return True
     seen = zip(old["seen"], [*job.waiting, *job.done], strict=True)
@@ -98,11 +99,11 @@ def _changed(job: Job, old: dict[str, Any] | None, share: Vector) -> bool:
 
 
 def _too_long(job: Job) -> bool:
-    """It had no schedule that is worth its steps, and has not come far since."""
+    """Return whether its last schedule took too many steps, with little progress since."""
     return 2 * sum(job.waiting) > int(job.known.get("too_long", 0)) > 0
 
 
 def off(now: Vector, before: Vector) -> bool:
-    """Some number moved by more than MOVED."""
+    """Return whether some number changed by more than MOVED."""
     pairs = zip(now, before, strict=True)
     return any(abs(a - b) > MOVED * max(abs(b), EPS) for a, b in pairs)

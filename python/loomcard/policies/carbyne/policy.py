@@ -1,5 +1,5 @@
-"""Carbyne (Grandl et al., OSDI 2016): jobs give up what of their fair share they do not need now to
-end in time, and those that are nearest to their end have it.
+"""Carbyne (Grandl et al., OSDI 2016): jobs give up the part of their fair share that they do not
+need now to end in time, and jobs that are nearest to their end get it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Carbyne(Options):
     asks_again = True  # what the queue is entitled to depends on other queues
 
     def initial(self, view: ClusterView, saved: Memory | None) -> Memory:
-        """How long tasks took, of running applications and of earlier ones."""
+        """Return how long tasks took, of running applications and of earlier ones."""
         memory = fresh(saved)
         memory["finished"] = saved_rows(memory["finished"], view)
         return memory
 
     def save(self, memory: Memory) -> Memory:
-        """The same; plans are made again."""
+        """Return the same for saving; plans are made again."""
         kept = fresh(memory)
         return {name: kept[name] for name in ("finished", "runs")}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """Shares, schedules inside them, must-starts, leftover (docs/papers/carbyne.md 2.1)."""
+        """Find shares, schedules in them, must-starts, leftover (docs/papers/carbyne.md 2.1)."""
         plan = Plan(view)
         jobs = view.cache("jobs", lambda: Jobs(view, self))
         jobs.update(view, memory)

@@ -10,7 +10,7 @@ from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.serve import Serving
 
 JOBS_SHOWN = 50
-"""The first so many in order of submission."""
+"""How many jobs are shown: the first in order of submission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class CarbyneState:
 
 
 def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
-    """The state after what was allocated."""
+    """Return the state after the allocations."""
     whole = serving.view.cluster_capacity
     used = {job: share(job.app.used, whole) for job in jobs.active}
     fair = {job: part_of(job, whole) for job in jobs.active}
@@ -71,11 +71,11 @@ def _job_state(job: Job, jobs: Jobs, serving: Serving, fair: float, used: float)
 
 
 def part_of(job: Job, whole: tuple[int, ...]) -> float:
-    """A job's dominant fair share."""
+    """Return a job's dominant fair share."""
     pairs = zip(job.share, whole, strict=True)
     return max((amount / most for amount, most in pairs if most), default=0.0)
 
 
 def left_of(job: Job, now_ms: int) -> float | None:
-    """T_k: until its deadline; None: it has no schedule."""
+    """Return T_k, the time until its deadline; None: it has no schedule."""
     return None if job.plan is None else max(0.0, job.plan["deadline"] - now_ms)

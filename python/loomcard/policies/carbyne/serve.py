@@ -1,4 +1,4 @@
-"""One call: masters, then what must start, then what is left over, on the nodes as they are."""
+"""One call: masters, then what must start, then what is left over, on the nodes as they are now."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from loomcard.policies.carbyne.packing import alignment
 from loomcard.policies.carbyne.waves import add, fits
 
 LOAN = "LOAN"
-"""The reason of an ask that gets nothing of what is left over, since its lenders need it sooner."""
+"""The reason of an ask that gets nothing of what is left over: its lenders need it sooner."""
 
 
 class Serving(Chooser):
-    """Masters, then what must start, then what is left over, on the nodes as they are; and what
-    it was for. Each turn of the round begins anew: how many there are changes nothing in the
-    memory.
+    """Offer masters, then what must start, then what is left over; count what was allocated.
+
+    Each turn of the round begins again, and the number of turns changes nothing in the memory.
     """
 
     def __init__(self, plan: Plan, jobs: Jobs) -> None:
@@ -28,23 +28,23 @@ class Serving(Chooser):
         self.plan, self.view = plan, plan.view
         self.jobs, self.open, self.options = jobs, jobs.open, jobs.options
         self.whole = [float(c) for c in plan.view.cluster_capacity]
-        self.started: dict[Application, int] = {}  # of what must start
+        self.started: dict[Application, int] = {}  # tasks that had to start
         self.borrowed: dict[Application, int] = {}
         self._offers: Iterator[Ask] = iter(())
         self._got = False  # whether the last offer was taken
-        self._loan: tuple[list[float] | None, Guard | None] | None = None  # the offer is one
+        self._loan: tuple[list[float] | None, Guard | None] | None = None  # if the offer is a loan
 
     def update(self) -> None:
-        """The turn begins."""
+        """Begin the turn."""
         self.open.begin(self.view)
         self._offers = self._offered()
 
     def next(self, full: ExhaustedShapes) -> Ask | None:  # noqa: ARG002 - ``open`` knows them
-        """The next offer."""
+        """Return the next offer."""
         return next(self._offers, None)
 
     def allocated(self, chosen: Ask, ask: Ask) -> None:  # noqa: ARG002
-        """Its job has started one task more."""
+        """Count one more started task of its job."""
         self._got = True
         job = self.jobs.by_app[ask.application]
         job.allocated(ask)
@@ -54,33 +54,33 @@ class Serving(Chooser):
             self._started(job, ask, due)
 
     def passed(self, chosen: Ask, *, forbidden: bool) -> None:  # noqa: ARG002
-        """The next one is offered."""
+        """Note that the offer was not taken."""
         self._got = False
 
     def filled(self, ask: Ask) -> None:
-        """What must start did, in the room that was reserved for it."""
+        """Count a task that started in the room that was reserved for it."""
         if (job := self.jobs.by_app.get(ask.application)) is not None:
             job.allocated(ask)
             if (due := job.dues.get(ask)) is not None:
                 self._started(job, ask, due)
 
     def end(self) -> None:
-        """Who was set aside may try again in the next call."""
+        """Let asks and jobs that were set aside try again in the next call."""
         self.jobs.due_lines.put_back()
         self.jobs.asking_lines.put_back()
 
     def report(self, plan: Plan) -> None:
-        """Jobs that changed wait for room."""
+        """Report that jobs that changed wait for room."""
         report_waiting(plan, self.jobs.unreported)
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """For what must start and does not fit; or take loans back for it."""
+        """Reserve for tasks that must start and do not fit, or take loans back for them."""
         want_first(plan, self._dues_of, after_ms)
         if self.options.loan == "preempt":
             reclaim(plan, self.jobs)
 
     def _offered(self) -> Iterator[Ask]:
-        """Each ask in its order."""
+        """Yield each ask in its order."""
         self._loan = None
         masters = self.jobs.masters.values()
         for job in sorted(masters, key=lambda job: (job.app.submitted_ms, job.app.number)):
@@ -94,13 +94,13 @@ class Serving(Chooser):
             yield from self._loans()
 
     def _fits(self, ask: Ask) -> bool:
-        """Some node has room; why asks wait for which none has is said at the end."""
+        """Return whether some node has room; ``report`` says why other asks wait."""
         return self.open.find((ask.size, ask.label)) is not None
 
     # What must start
 
     def _dues(self) -> Iterator[Ask]:
-        """The best first (2.5-11), all its tasks, until nothing fits."""
+        """Yield the best ask first (2.5-11), all its tasks, until nothing fits."""
         dues = self.jobs.due_lines
         shapes = [shape for shape in dues.shapes() if shape in self.open]
         rank = self._due_rank(shapes)
@@ -117,8 +117,9 @@ class Serving(Chooser):
                 dues.set_aside(shape)
 
     def _due_rank(self, shapes: list[Shape]) -> Callable[[Shape, Entry], Any]:
-        """What has had to start for the longest time; then by ``default_rule``: alignment less the
-        price of the remaining work, or the work alone; ties by submission.
+        """Return a rank: first what has had to start for the longest time; then by
+        ``default_rule``: alignment minus the price of the remaining work, or the work alone; ties
+        by submission.
         """
         if self.options.default_rule == "srtf":
             return lambda _, entry: entry[:5]
@@ -130,7 +131,7 @@ class Serving(Chooser):
         return lambda shape, entry: (entry[0], price * entry[1] - aligned[shape], *entry[2:5])
 
     def _started(self, job: Job, ask: Ask, due: Due) -> None:
-        """One task did that had to."""
+        """Count a started task that had to start."""
         self.started[job.app] = self.started.get(job.app, 0) + 1
         due.tasks -= 1
         if due.tasks == 0 or ask.count == 0:
@@ -143,7 +144,7 @@ class Serving(Chooser):
     # What is left over
 
     def _loans(self) -> Iterator[Ask]:
-        """What nobody must have now, one container at a time (2.4)."""
+        """Yield loans of room that no job must have now, one container at a time (2.4)."""
         shapes = [shape for shape in self.jobs.asking_lines.shapes() if shape in self.open]
         rooms = self._rooms() if self.options.loan == "preempt" else {}
         guard = Guard(self.jobs, self.view) if shapes and self.options.loan == "guarded" else None
@@ -153,7 +154,7 @@ class Serving(Chooser):
             if shape is None:
                 return
             asks = asks_for(app, shape)
-            if self.options.loan == "guarded":  # else its early tasks fill its share
+            if self.options.loan == "guarded":  # otherwise its early tasks fill its share
                 asks.sort(key=self.jobs.by_app[app].latest_ms)
             for ask in asks:
                 if self._may_borrow(ask, rooms.get(ask.label), guard) and self._fits(ask):
@@ -165,9 +166,10 @@ class Serving(Chooser):
                 shapes = [shape for shape in shapes if shape in self.open]
 
     def _next_borrower(self, lines: ShapeLines, shapes: list[Shape]) -> tuple[Shape | None, Any]:
-        """Of jobs below ``most_borrowed``, if any: of ``srtf`` the one with the least remaining
-        work, and the shape of its best aligned task; of ``pack`` the shape of the best aligned
-        task, and the job with the least work.
+        """Return the shape and the job of the next loan; jobs below ``most_borrowed`` go first.
+
+        ``srtf``: the job with the least remaining work, and the shape of its best aligned task;
+        ``pack``: the shape of the best aligned task, and its job with the least work.
         """
         free = self.view.free
         if self.options.leftover_rule == "pack":
@@ -185,13 +187,13 @@ class Serving(Chooser):
         return max(found, key=lambda s: alignment(s[0], free, self.whole)), best[-1]
 
     def _may_borrow(self, ask: Ask, room: list[float] | None, guard: Guard | None) -> bool:
-        """Whether a task may be lent what it takes of ``room``, or of what ``guard`` leaves."""
+        """Return whether ``room``, and what ``guard`` leaves, allow a loan for one task."""
         if room is not None and not fits(ask.size, room):
             self.plan.wait(ask, SHARE, self.view.now_ms + RULE_MS)
             return False
         job = self.jobs.by_app[ask.application]
         if guard is not None and job.latest_ms(ask) <= self.view.now_ms:
-            guard = None  # its room is in what is planned: only its own early tasks keep it waiting
+            guard = None  # its room is planned: only its own early tasks keep it waiting
         if guard is not None and not guard.allows(job, ask):
             self.plan.wait(ask, LOAN, self.view.now_ms + RULE_MS)
             return False
@@ -207,7 +209,7 @@ class Serving(Chooser):
         self.jobs.enter_borrower(job)
 
     def _rooms(self) -> dict[str, list[float]]:
-        """By node label, what may be lent of its partition; all that fits where none is named."""
+        """Return, by node label, what its partition may lend; a label not in it lends all."""
         rooms: dict[str, list[float]] = {}
         for shape in self.jobs.due_lines.shapes():
             size, label = shape
@@ -216,7 +218,7 @@ class Serving(Chooser):
             for ask in self._dues_of(shape):
                 due = self.jobs.by_app[ask.application].dues[ask]
                 if due.planned:
-                    if label not in rooms:  # what is free, less what is held
+                    if label not in rooms:  # what is free and not reserved
                         nodes = self.view.partitions[label].nodes.values()
                         rooms[label] = [float(sum(r)) for r in zip(*(n.room for n in nodes))]  # noqa: B905
                     add(rooms[label], size, len(ask.reservations) - due.tasks)
@@ -227,7 +229,7 @@ class Serving(Chooser):
     def _first(
         self, lines: ShapeLines, shapes: list[Shape], rank: Callable[[Shape, Entry], Any]
     ) -> tuple[Shape | None, Any]:  # fmt: skip
-        """Which shape's first entry ranks first, of those that may fit, and whose entry that is."""
+        """Return the shape that may fit with the best first entry, and what that entry is for."""
         found, whose, best = None, None, None
         for shape in shapes:
             entry = lines.top(shape) if shape in self.open else None
@@ -239,7 +241,7 @@ class Serving(Chooser):
 
 
 def asks_for(app: Application, shape: Shape) -> list[Ask]:
-    """What an application asks for of a shape, but for its AM."""
+    """Return the asks of an application for a shape, without its AM's."""
     return [
         ask for ask in app.asks
         if ask.count > 0 and not ask.is_am and (ask.size, ask.label) == shape

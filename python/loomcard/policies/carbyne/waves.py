@@ -1,7 +1,7 @@
 """What schedules are made of: stages, waves of their tasks, and what is free over time.
 
-Vectors are amounts, one number a resource type, in the order of the cluster's; times are in any one
-unit, counted from now.
+Vectors are amounts, one number per resource type, in the cluster's order. All times have one unit,
+of any kind, and count from now.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Wave(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """T, the schedule that packs, and the one as late as T allows: it starts at ``Actual``."""
+    """T, the packed schedule, and the one as late as T allows, which starts at ``Actual``."""
 
     end: float
     forward: list[Wave]
@@ -61,11 +61,11 @@ class Wants(NamedTuple):
 
 
 class TooLongError(Exception):
-    """A schedule takes more steps than it is worth."""
+    """A schedule takes too many steps."""
 
 
 def starts_by(waves: Iterable[Wave], time: float) -> Counter[int]:
-    """How many tasks of each stage start until ``time``, without those that run already."""
+    """Return how many tasks of each stage start until ``time``, without running tasks."""
     found: Counter[int] = Counter()
     for wave in waves:
         if not wave.pinned and wave.start <= time:
@@ -74,7 +74,7 @@ def starts_by(waves: Iterable[Wave], time: float) -> Counter[int]:
 
 
 def children_of(stages: Sequence[Stage]) -> list[list[int]]:
-    """The stages that wait for each stage."""
+    """Return, for each stage, the stages that wait for it."""
     found: list[list[int]] = [[] for _ in stages]
     for i, stage in enumerate(stages):
         for parent in stage.parents:
@@ -83,24 +83,24 @@ def children_of(stages: Sequence[Stage]) -> list[list[int]]:
 
 
 def blocked(stage: Stage, left: Sequence[int]) -> bool:
-    """A parent has tasks ``left``."""
+    """Return whether a parent has tasks ``left``."""
     return any(left[parent] for parent in stage.parents)
 
 
 def parts(vectors: Iterable[Vector], capacity: Vector) -> list[list[float]]:
-    """Amounts as parts of the cluster; 0 of what it has nothing of."""
+    """Return amounts as parts of the cluster; 0 for a type that the cluster does not have."""
     return [[v / c if c else 0.0 for v, c in zip(row, capacity, strict=True)] for row in vectors]
 
 
 def hat(demand: Vector, capacity: Vector) -> list[float]:
-    """A demand in parts of the cluster, its largest entry 1."""
+    """Return a demand in parts of the cluster, scaled so that its largest entry is 1."""
     own = parts([demand], capacity)[0]
     most = max(own, default=0.0) or 1.0
     return [part / most for part in own]
 
 
 def envelope(stages: Sequence[Stage], share: Vector) -> list[float]:
-    """The share, but room for one task of each stage (2.5-3)."""
+    """Return the share, enlarged if needed to fit one task of each stage (2.5-3)."""
     return [max([a, *(s.size[r] for s in stages if s.tasks)]) for r, a in enumerate(share)]
 
 
@@ -111,7 +111,7 @@ def add(total: list[float], size: Vector, count: float) -> None:
 
 
 def fits(size: Vector, room: Vector) -> int:
-    """How many tasks of a size there is room for; types that they do not need do not count."""
+    """Return how many tasks of a size fit into ``room``; other types do not count."""
     count = MANY
     for s, f in zip(size, room):  # noqa: B905 - equal by construction
         if s and f < (count + 1) * s:
@@ -132,7 +132,7 @@ class Profile:
         self.steps = 0  # times looked at, so far
 
     def take(self, start: float, end: float, size: Vector, count: int) -> None:
-        """So many of ``size`` run from ``start`` to ``end``."""
+        """Take room for ``count`` tasks of ``size`` from ``start`` to ``end``."""
         first, last = self._cut(start), self._cut(end)
         self.steps += last - first
         for i in range(first, last):
@@ -148,7 +148,9 @@ class Profile:
     def latest(
         self, size: Vector, dur: float, first: float, end: float
     ) -> tuple[float, int] | None:
-        """The latest start after ``first`` of tasks that end by ``end``, and how many fit."""
+        """Return the latest start after ``first`` of tasks that end by ``end``, and how many fit;
+        None if none does.
+        """
         n, i = MANY, max(0, bisect_left(self.at, end - self.eps) - 1)
         while end - dur > first + self.eps:
             self.steps += 1

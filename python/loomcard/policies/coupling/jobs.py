@@ -212,7 +212,7 @@ class Jobs:
             job.reduces += 1
 
     def _lost(self, memory: Memory, host: str) -> None:
-        """Forget the maps that finished on the host: their output is lost, so the AM reruns them."""
+        """Forget the maps that finished on the host: their output is lost, the AM reruns them."""
         for job_id, job in memory.jobs.items():
             if job.finished.pop(host, 0):
                 job.version += 1
