@@ -1,6 +1,7 @@
-"""What H-DRF is compared with, as policies: its descent by other rules.
+"""Policies to compare H-DRF with: its descent by other rules.
 
-Each of them starves somebody or breaks a guarantee that H-DRF keeps; they are here to be measured.
+Each of them starves some leaf or breaks a guarantee that H-DRF keeps; they are here for
+measurements.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from loomcard.policies.hdrf.rounds import (
 from loomcard.policies.hdrf.rules import RULES
 
 BLOCKED = "BLOCKED"
-"""The rule by which nobody is served past a leaf that cannot be."""
+"""The rule by which no leaf is served before one that is first and cannot be served."""
 
 
 @dataclass(frozen=True)
 class _Baseline(HierarchicalPolicy):
-    """A rule of these, worked out again for each task."""
+    """A policy with one of these rules, computed again for each task."""
 
     rule: ClassVar[str]
     headroom: bool = True
     leaf: Leafs = "application"
 
     def tree(self, root: Node, width: int) -> ShareTree:
-        """Ranks by the rule."""
+        """Return a tree with the ranks of the rule."""
         return ShareTree(root, width, RULES[self.rule])
 
 
@@ -41,9 +42,9 @@ class _Baseline(HierarchicalPolicy):
 class PerLevelDRF(_Baseline):
     """DRF at each queue by plain sums, the naive form of H-DRF: starves (the paper's section 3.3).
 
-    ``stop_at_blocked``: nobody is served past a leaf that cannot be, as the CapacityScheduler of
-    the paper's day did: resources idle though others want them. ``headroom`` and ``leaf``: as of
-    hdrf.
+    ``stop_at_blocked``: if the first leaf cannot be served, no other is, as in the
+    CapacityScheduler of the paper's time: resources idle though others want them. ``headroom`` and
+    ``leaf``: as for hdrf.
     """
 
     rule = "per_level_drf"
@@ -52,14 +53,14 @@ class PerLevelDRF(_Baseline):
     def next_leaf(
         self, trees: PartitionTrees, partition: Partition, fitting: frozenset[Shape]
     ) -> Node | None:
-        """As of every hierarchical policy; or the first of all, whether or not it can be served."""
+        """Return the usual leaf; with ``stop_at_blocked`` the first, even if it is blocked."""
         if not self.stop_at_blocked:
             return super().next_leaf(trees, partition, fitting)
         everybody = partition.shares(frozenset(partition.tree.wanted))
         return alloc(partition.tree.root, everybody.first)
 
     def idles(self, view: ClusterView, partition: Partition) -> str | None:
-        """As of every hierarchical policy; and what is behind a leaf that is blocked waits."""
+        """Return the usual rule; with ``stop_at_blocked`` BLOCKED, if some ask would fit."""
         if not self.stop_at_blocked:
             return super().idles(view, partition)
         fits = any(view.first_fit(*shape) is not None for shape in partition.wanted)
@@ -70,7 +71,7 @@ class PerLevelDRF(_Baseline):
 class IgnoreBlockedOnly(_Baseline):
     """Plain sums, over the resources that are not saturated: H-DRF without its rescaling.
 
-    ``headroom`` and ``leaf``: as of hdrf.
+    ``headroom`` and ``leaf``: as for hdrf.
     """
 
     rule = "ignore_blocked_only"
@@ -80,7 +81,7 @@ class IgnoreBlockedOnly(_Baseline):
 class RescaleOnly(_Baseline):
     """All children that want more are rescaled to the least: H-DRF without ignoring the blocked.
 
-    ``headroom`` and ``leaf``: as of hdrf.
+    ``headroom`` and ``leaf``: as for hdrf.
     """
 
     rule = "rescale_only"
@@ -90,8 +91,8 @@ class RescaleOnly(_Baseline):
 class CollapsedFixed(_Baseline):
     """Flat weighted DRF over the leaves, each with the product of weights on its path.
 
-    Every queue and every application that is there counts as a sibling, demanding or not: variant A
-    of docs/papers/hdrf.md 2.3. ``headroom`` and ``leaf``: as of hdrf.
+    Every queue and every application counts as a sibling, demanding or not: variant A of
+    docs/papers/hdrf.md 2.3. ``headroom`` and ``leaf``: as for hdrf.
     """
 
     rule = "collapsed_fixed"
@@ -102,7 +103,7 @@ class CollapsedRecalculated(_Baseline):
     """Flat weighted DRF whose weights follow who demands: the leaf furthest below its target first.
 
     Targets are those of variant B of docs/papers/hdrf.md 2.3, filled again for each task.
-    ``headroom`` and ``leaf``: as of hdrf.
+    ``headroom`` and ``leaf``: as for hdrf.
     """
 
     rule = "collapsed_recalculated"

@@ -1,5 +1,5 @@
 """The paper's functions on plain trees: attributed shares (Algorithms 2 and 3), the static
-allocation that they are to reach (Algorithm 1), and what each node is guaranteed.
+allocation that they should reach (Algorithm 1), and the guarantee of each node.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 Amount = TypeVar("Amount", int, float)
 Vector = Sequence[float]
-"""Amounts, one number a resource type, in an order that a tree and its capacity share."""
+"""Amounts, one number per resource type, in the same order for a tree and its capacity."""
 
 Setting = Literal["look_ahead", "static", "cap", "prose"]
 SETTINGS: tuple[str, ...] = get_args(Setting)
@@ -19,7 +19,7 @@ whole tasks on servers, ``prose`` the letter of the paper.
 
 
 class Node:
-    """A queue (inner node) or whatever holds tasks (leaf); compared by identity.
+    """A queue (inner node) or anything that has tasks (leaf); compared by identity.
 
     The paper's functions and the trees of a cluster have the same nodes.
     """
@@ -39,22 +39,22 @@ class Node:
             raise ValueError(f"{member}: a weight of {weight}; expected more than 0")
         self.member = member  # what it stands for: a word, or a cluster's queue or application
         self.weight = weight  # w[n]: relative to its siblings
-        self.leaf = children is None  # it holds tasks itself
+        self.leaf = children is None  # it has tasks itself
         self.children: dict[Node, None] = {}  # C(n)
         self.parent: Node | None = None  # P(n)
-        self.demand = demand  # T[l] of a leaf: what one of its tasks takes, units a task
+        self.demand = demand  # T[l] of a leaf: what one of its tasks takes, in units
         self.used = used  # of a leaf what its tasks take in all; () or [] is nothing yet
-        self.wants = wants  # a leaf wants more than it holds
-        self.order = order  # breaks ties among siblings; where it is equal, the first child
-        self.wanted: Any = ()  # kinds of task: of a leaf those it wants, else how many leaves do
-        self.closed = False  # at and below it nobody may have more, whatever is wanted
+        self.wants = wants  # a leaf wants more than it uses
+        self.order = order  # breaks ties among siblings; if equal, the first child
+        self.wanted: Any = ()  # leaf: kinds of task it wants; inner node: how many leaves do
+        self.closed = False  # no node at or below it may have more
         self.aside = False  # a leaf was tried without success: it counts as blocked
         for child in children or ():
             self.add(child)
 
     def add(self, child: Node) -> None:
-        """One more child, behind those whose ``order`` is not greater: sums of floats depend on the
-        order of siblings, which must not depend on when each one came.
+        """Add a child behind those with an ``order`` that is not greater: sums of floats depend on
+        the order of siblings, which must not depend on when each was added.
         """
         child.parent = self
         last = next(reversed(self.children), child)
@@ -69,23 +69,23 @@ class Node:
 
     @property
     def demanding(self) -> bool:
-        """It wants more than it holds and may have it; an inner node when a child does."""
+        """Whether it wants more than it uses and may have it; an inner node: if a child does."""
         if self.leaf:
             return self.wants and not any(n.closed for n in self.path())
         return any(child.demanding for child in self.children)
 
     def leaves(self) -> Iterator[Node]:
-        """Those that hold tasks below it, itself if it does, from the first child to the last."""
+        """Return the leaves below it (or itself), from the first child to the last."""
         return (node for node in self.walk() if node.leaf)
 
     def walk(self) -> Iterator[Node]:
-        """Itself and all below it, parents first."""
+        """Yield itself and all nodes below it, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def path(self) -> list[Node]:
-        """From itself to the root."""
+        """Return the nodes from itself to the root."""
         found, above = [self], self.parent
         while above is not None:
             found.append(above)
@@ -94,30 +94,30 @@ class Node:
 
 
 class Attributed(NamedTuple):
-    """What counts as held by a node when it is compared with its siblings."""
+    """What counts as a node's use when it is compared with its siblings."""
 
     vector: tuple[float, ...]
-    """U[n], in units: of a leaf what it holds, of an inner node its children's rescaled vectors."""
+    """U[n], in units: what a leaf uses; for an inner node its children's rescaled vectors."""
     share: float
     """s[n]: the dominant share of that vector, over all resources or, with ``cap`` and ``prose``,
     over Y.
     """
     active: bool
-    """It is in A: below it a leaf wants more and is not blocked."""
+    """Whether it is in A: below it a leaf wants more and is not blocked."""
     demanding: bool
-    """Below it a leaf wants more."""
+    """Whether below it a leaf wants more."""
     ahead: float = 0.0
-    """t[n]: the share of the task that the descent would start below it, 0 where it is blocked."""
+    """t[n]: the share of the task that the descent would start below it; 0 if it is blocked."""
     minimum: float | None = None
-    """M of an inner node; None where no child is active."""
+    """M of an inner node; None if no child is active."""
 
 
 def dominant_share(
     vector: Sequence[float], capacity: Vector, over: Iterable[int] | None = None
 ) -> float:
-    """max over r of vector[r] / capacity[r]: over all resources, or the indexes ``over``.
+    """Return max over r of vector[r] / capacity[r]: over all resources, or the indexes ``over``.
 
-    A resource of which there is nothing is left out; 0 where nothing is held.
+    Resources with a capacity of 0 are left out; 0 if nothing is used.
     """
     among = range(len(capacity)) if over is None else over
     return max((vector[r] / capacity[r] for r in among if vector[r] and capacity[r]), default=0.0)
@@ -126,15 +126,17 @@ def dominant_share(
 def largest_demand(
     tasks: Collection[Sequence[Amount]], count: int, headroom: bool = True
 ) -> list[Amount]:
-    """q[r] for ``count`` resources, in units: the largest demand for r in one of the tasks that are
-    wanted; without headroom the smallest that is not 0. 0 where none demands r.
+    """Return q[r] for ``count`` resources, in units: the largest demand for r in one of the wanted
+    tasks; without headroom the smallest that is not 0. 0 if no task demands r.
     """
     most = max if headroom else min
     return [most((task[r] for task in tasks if task[r]), default=0) for r in range(count)]
 
 
 def unsaturated(free: Vector, largest: Sequence[float]) -> tuple[bool, ...]:
-    """Y as one flag a resource: free[r] > 0 and free[r] >= q[r] (docs/papers/hdrf.md 2.5-11)."""
+    """Return Y, one flag per resource: free[r] > 0 and free[r] >= q[r] (docs/papers/hdrf.md
+    2.5-11).
+    """
     return tuple(left > 0 and left >= most for left, most in zip(free, largest, strict=True))
 
 
@@ -142,11 +144,11 @@ def update_shares(
     root: Node, capacity: Vector, unsaturated: Sequence[bool], setting: str = "static",
     can_start: Container[Node] | None = None,
 ) -> dict[Node, Attributed]:  # fmt: skip
-    """UpdateS of Algorithm 3 from the root down, with Y and A of Algorithm 2.
+    """Run UpdateS of Algorithm 3 from the root down, with Y and A of Algorithm 2.
 
     ``capacity``: R in units; ``unsaturated``: Y; only ``used``, ``wants`` and ``demand`` of leaves
-    are read. A holds the leaves that want more and are not blocked, and their ancestors. Blocked is
-    who is not among those whose next task fits on a server now, ``can_start``; without that, who
+    are read. A has the leaves that want more and are not blocked, and their ancestors. A leaf is
+    blocked if it is not in ``can_start`` (its next task fits on a server now); without that, if it
     needs a resource outside Y. An inner node with a child in A gets ``U = sum of factor * U[c]``,
     one without the plain sum. M is the least s/w of its active children; with ``look_ahead`` the
     least (s + t)/w, what they come to with their next task. ``cap`` and ``prose`` take shares over
@@ -200,7 +202,7 @@ def update_shares(
 def factor(
     child: Node, held: Attributed, least: float | None, capacity: Vector, setting: str
 ) -> float:
-    """By what the vector of a child is multiplied when it enters its parent (Algorithm 3).
+    """Return the factor of a child's vector when it enters its parent (Algorithm 3).
 
     ``least``: M of the parent; None, where no child is active, leaves all as they are. With
     ``look_ahead`` a child that wants more, active or blocked, enters with at most the share M * w.
@@ -234,7 +236,7 @@ def plain_shares(
 
 
 _SLACK = 1e-12
-"""A part of a capacity that is rounding and no room."""
+"""The part of a capacity that is only a rounding error, not room."""
 
 
 def static_hdrf(
@@ -256,7 +258,7 @@ def static_hdrf(
 def static_slices(
     root: Node, capacity: Vector, eps: float | None, tasks: Mapping[Node, float] | None = None
 ) -> Iterator[tuple[Node, float]]:
-    """Algorithm 1 fills from empty in slices of ``eps``: each a leaf and a count of its tasks.
+    """Yield the slices of Algorithm 1, which fills from empty by ``eps``: leaf and count of tasks.
 
     Again and again, from the root down, the child with the least s/w below which something
     fits; its leaf takes a slice D = T * eps / max(T[r] / R[r]), or what still fits, or what it
@@ -304,7 +306,7 @@ def static_slices(
 def static_hdrf_tasks(
     root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, int]:
-    """How many tasks each leaf gets where D of Algorithm 1 is one whole task.
+    """Return how many tasks each leaf gets if D of Algorithm 1 is one whole task.
 
     No policy runs it; the descent gives as many:
     tests/policies/hdrf/test_worked_examples.py::test_h_drf_gives_the_static_allocation_and_keeps_it.

@@ -1,9 +1,9 @@
 """Hierarchical Dominant Resource Fairness (Bhattacharya et al., SoCC 2013) on a queue tree.
 
-The shares are ``paper.update_shares``, kept up from event to event by ``fast_shares``;
-``cluster_tree`` feeds it what the cluster's applications hold and want, ``fit`` what fits where,
-and ``placement`` gives a leaf its container. Queues report their shares, what they are guaranteed,
-and why they are blocked.
+The shares are ``paper.update_shares``; ``fast_shares`` updates them from event to event. Its input
+is what the cluster's applications use and want (``cluster_tree``), and what fits where (``fit``).
+``placement`` gives a leaf its container. Queues report their shares, their guarantees, and why they
+are blocked.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from loomcard.policies.hdrf.rules import hdrf
 
 Leafs = Literal["application", "queue"]
 EACH_MS = 10
-"""The pause between reports of a queue's state, in ms for each queue there is; at least 1 s."""
+"""The pause between reports of queue states, in ms per queue; at least 1 s in all."""
 
 
 @dataclass
 class Memory:
-    """What a call leaves for the next."""
+    """What a call keeps for the next."""
 
     withheld: dict[str, list[int]] = field(default_factory=dict)
-    """By path of a queue whose policy held back: its state then, and when it wants to be called."""
+    """By queue path, if its policy held back: its state then, and when it wants to be called."""
     line_ms: int = 0
-    """It is looked again who is first in line."""
+    """When to look again which leaf is first in line."""
     preemption: Preemption = field(default_factory=Preemption)
     report_ms: int = 0
-    """Queues' states are reported again."""
+    """When to report the states of queues again."""
 
 
 class HierarchicalPolicy:
-    """The paper's scheduler over a tree of queues; what differs by policy is how a branch counts
-    what is held below it.
+    """The paper's scheduler over a tree of queues. Policies differ in how a branch counts what is
+    used below it.
     """
 
     headroom: bool = True
@@ -59,18 +59,19 @@ class HierarchicalPolicy:
     stop_at_blocked: bool = False
 
     def tree(self, root: Node, width: int) -> ShareTree:
-        """A tree of shares by this policy's rule."""
+        """Return a tree of shares by this policy's rule."""
         raise NotImplementedError
 
     def initial(self, _view: ClusterView, _saved: Any) -> Memory:
-        """Nothing is held, and nobody is known to hold back."""
+        """Return an empty memory: no policy is known to hold back."""
         return Memory()
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """Algorithm 4, one partition after the other: one task for the leaf that the descent finds,
-        and again until it finds none. What is held goes to its leaf before that. What a partition
-        lends to others is in no tree of shares: it goes down the tree of queues by what each holds
-        of the cluster.
+        """Run Algorithm 4 for each partition: repeatedly give one task to the leaf that the descent
+        finds, until it finds none.
+
+        Reserved room goes to its leaf before that. What a partition lends to others is in no tree
+        of shares: it goes down the tree of queues by what each uses of the cluster.
         """
         plan = Plan(view)
         if view.lending:
@@ -101,12 +102,12 @@ class HierarchicalPolicy:
     def next_leaf(
         self, trees: PartitionTrees, partition: Partition, fitting: frozenset[Shape]
     ) -> Node | None:
-        """The leaf that Algorithm 4's descent finds by the shares of Algorithms 2 and 3."""
+        """Return the leaf that Algorithm 4's descent finds by the shares of Algorithms 2 and 3."""
         if not fitting:
             return None
         shares = partition.shares(fitting)
 
-        def first(branch: Node) -> Node | None:  # who is below what is promised goes before all
+        def first(branch: Node) -> Node | None:  # below its promise: before all
             below = [q for q in trees.promising.get(branch.member, ()) if q.below_guaranteed]
             sooner = [child for q in below if (child := partition.child(q)) is not None]
             return (shares.first(branch, sooner) if sooner else None) or shares.first(branch)
@@ -114,15 +115,15 @@ class HierarchicalPolicy:
         return alloc(partition.tree.root, first)
 
     def idles(self, view: ClusterView, partition: Partition) -> str | None:
-        """The rule by which a server has room for what is wanted, and nobody gets it; or None. Asks
-        that were told another reason while all was full wait by it from now on.
+        """Return the rule by which room that is wanted stays unused, or None. Asks then wait by
+        this rule, even if another reason was reported while all servers were full.
         """
         fitting = partition.look() if self.headroom else frozenset(partition.wanted)
         kept = (shape for shape in partition.wanted if shape not in fitting)
         return HEADROOM if any(view.first_fit(*shape) is not None for shape in kept) else None
 
     def _updated_trees(self, plan: Plan, memory: Memory) -> PartitionTrees:
-        """The trees, brought up to date."""
+        """Return the trees, brought up to date."""
         view = plan.view
         by_queue = self.leaf == "queue"
         trees = view.cache(
@@ -142,16 +143,16 @@ class HierarchicalDominantResourceFairness(HierarchicalPolicy):
     paper's static allocation, for few applications), ``prose`` (the paper's text) or ``cap``
     (between the two). ``headroom``: a task is placed only where the largest of all would fit.
     ``reserve_after_ms``: for how long tasks of the first in line are passed over before room on one
-    server is reserved for it, 0: never; with headroom it need not be. ``leaf``: what holds tasks,
+    server is reserved for it, 0: never; not needed with headroom. ``leaf``: what has tasks:
     applications, or leaf queues with FIFO inside. ``preempt_after_ms``: for how long a leaf must
-    have wanted what it is guaranteed before containers are taken for it, 0: never;
-    ``preempt_grace_ms``: how long a victim's AM has; ``preempt_budget``: the part of the cluster
-    that is taken at once; ``preempt_cooldown_ms``: how long nothing is taken thereafter.
+    have wanted its guarantee before containers are taken for it, 0: never; ``preempt_grace_ms``:
+    how long a victim's AM has; ``preempt_budget``: the part of the cluster that is taken at once;
+    ``preempt_cooldown_ms``: how long nothing is taken afterwards.
     """
 
     setting: Setting = "look_ahead"
     headroom: bool = False
-    reserve_after_ms: int = 5_000  # sooner than others' tasks end, holds idle more than they gain
+    reserve_after_ms: int = 5_000  # a shorter time would idle more room than it gains
     leaf: Leafs = "application"
     preempt_after_ms: int = 0
     preempt_grace_ms: int = 15_000
@@ -172,7 +173,7 @@ class HierarchicalDominantResourceFairness(HierarchicalPolicy):
 
     @property
     def preempting(self) -> Rules | None:  # type: ignore[override]
-        """When and how much is taken; None: nothing ever."""
+        """When and how much is taken; None: never."""
         if not self.preempt_after_ms:
             return None
         return Rules(
@@ -181,7 +182,7 @@ class HierarchicalDominantResourceFairness(HierarchicalPolicy):
         )  # fmt: skip
 
     def tree(self, root: Node, width: int) -> ShareTree:
-        """Shares as ``update_shares`` gives them."""
+        """Return a tree with the shares of ``update_shares``."""
         if self.setting == "look_ahead":
             return FastShares(root, width)
         return ShareTree(root, width, partial(hdrf, setting=self.setting))
@@ -200,7 +201,7 @@ class PartitionState:
 
 @dataclass(frozen=True, slots=True)
 class HdrfState:
-    """A queue in the default partition, or the only one; ``partitions`` where there are several."""
+    """A queue in the default or only partition; ``partitions`` if there are several."""
 
     share: float = shown("plain dominant share", unit="share", panel="shares")
     attributed: float = shown("attributed dominant share", unit="share", panel="attributed shares")
@@ -210,13 +211,13 @@ class HdrfState:
 
 
 def report(plan: Plan, trees: PartitionTrees) -> int:
-    """Tell the state of every queue that the policy governs, and of those below it that have a
-    policy of their own; how many they are.
+    """Report the state of every queue that the policy governs, and of those below with their own
+    policy. Return how many they are.
     """
     by_queue: dict[Queue, list[PartitionState]] = {}
     for partition in trees.partitions.values():
         fitting = partition.look()
-        # Where all is taken nobody is compared: shares are reported as when some of all were free.
+        # If all is taken, nothing is compared: report shares as if some of everything were free.
         counted = fitting or frozenset(partition.tree.wanted)
         shares = partition.shares(counted)
         plain = {
@@ -250,12 +251,12 @@ def _queues(child: Node) -> Iterable[Node]:
 
 
 def _queues_in(child: Node) -> Iterable[Node]:
-    """The queues among the children: applications are not reported."""
+    """Return the queues among the children: applications are not reported."""
     return () if child.member.leaf else child.children
 
 
 def _why(child: Node, fitting: frozenset[Shape]) -> str | None:
-    """None: it is in the paper's A."""
+    """Return why it is blocked; None: it is in the paper's A."""
     if child.closed:
         return "it has its maximum"
     if not child.wanted:

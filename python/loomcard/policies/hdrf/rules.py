@@ -1,4 +1,4 @@
-"""Which child goes first: H-DRF's rule (Algorithm 2) and those that it is compared with (sections
+"""Which child goes first: H-DRF's rule (Algorithm 2) and the rules to compare it with (sections
 2.2, 2.3, 3.3 and 3.4), as ranks of a tree's nodes.
 """
 
@@ -18,14 +18,14 @@ from loomcard.policies.hdrf.paper import (
 )
 
 DIGITS = 9
-"""Shares that differ only beyond so many decimals are equal."""
+"""Shares are equal if they differ only after this many decimals."""
 
 
 Rank = Any
 """What the descent compares among siblings: the least goes first."""
 Rule = Callable[[Node, Vector, Sequence[bool], Collection[Node]], Mapping[Node, Rank]]
-"""The ranks of a tree's nodes, of its capacity, of Y, and of the nodes below which a task can start
-now; of those alone a rank is needed.
+"""A function from a tree, its capacity, Y, and the nodes below which a task can start now, to the
+ranks of nodes. Only the last need a rank.
 """
 
 
@@ -33,11 +33,11 @@ def hdrf(
     root: Node, capacity: Vector, y: Sequence[bool], able: Collection[Node],
     setting: str = "look_ahead", even: bool | None = None,
 ) -> Mapping[Node, Rank]:  # fmt: skip
-    """Algorithm 2: s/w of the attributed shares.
+    """Return s/w of the attributed shares (Algorithm 2).
 
-    ``even``: of equals that goes first which has least of the resources that are not saturated, so
-    that like children are treated alike where a saturated one decides their shares. With
-    ``look_ahead``, where two may be level by what one of them will have, it is always so.
+    ``even``: of equals, the child with the least of the unsaturated resources goes first. So like
+    children are treated alike if a saturated resource decides their shares. This is the default
+    with ``look_ahead``, where a share to come can make two children equal.
     """
     found = update_shares(root, capacity, y, setting, able)
     if not (setting == "look_ahead" if even is None else even):
@@ -48,23 +48,23 @@ def hdrf(
 
 
 def even_rank(weight: float, share: float, then: float) -> tuple[float, float]:
-    """s/w, and of equals, but for rounding, another share by the weight."""
+    """Return s/w (rounded), and for equals another share divided by the weight."""
     return round(share / weight, DIGITS), round(then / weight, DIGITS)
 
 
 def by_weight(share: Mapping[Node, float]) -> Mapping[Node, Rank]:
-    """s/w."""
+    """Return s/w."""
     return {n: s / n.weight for n, s in share.items()}
 
 
 def per_level_drf(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
-    """The same descent by plain sums: naive H-DRF, which starves (the paper's section 3.3)."""
+    """Return ranks by plain sums: naive H-DRF, which starves (the paper's section 3.3)."""
     return by_weight(plain_shares(root, capacity))
 
 
 def rescale_only(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
-    """Rescaling to the least share among all children that want more, as if nothing were ever
-    saturated (first step of the paper's section 3.4).
+    """Return ranks with rescaling to the least share among all children that want more, as if
+    nothing were ever saturated (first step of the paper's section 3.4).
     """
     found = update_shares(root, capacity, (True,) * len(capacity), "prose")
     return by_weight({n: a.share for n, a in found.items()})
@@ -73,7 +73,7 @@ def rescale_only(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank
 def ignore_blocked_only(
     root: Node, capacity: Vector, y: Sequence[bool], *_: object
 ) -> Mapping[Node, Rank]:
-    """Plain sums, compared over the resources that are not saturated: the paper's section 3.4
+    """Return ranks by plain sums over the resources that are not saturated: the paper's section 3.4
     without its rescaling.
     """
     over = [r for r, room in enumerate(y) if room]
@@ -83,7 +83,7 @@ def ignore_blocked_only(
 def collapsed_fixed(
     root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
 ) -> Mapping[Node, Rank]:
-    """Flat weighted DRF over the leaves, each with its product of weights (variant A)."""
+    """Return ranks of flat weighted DRF: each leaf with its product of weights (variant A)."""
     weight = collapsed_weights(root)
     return _flat(root, able, {x: dominant_share(x.used, capacity) / weight[x] for x in weight})
 
@@ -91,13 +91,13 @@ def collapsed_fixed(
 def collapsed_recalculated(
     root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
 ) -> Mapping[Node, Rank]:
-    """To the leaf that is furthest below its target of now (variant B)."""
+    """Return ranks by which the leaf furthest below its current target is first (variant B)."""
     target = collapsed_target(root, capacity)
     return _flat(root, able, {x: dominant_share(x.used, capacity) - target[x] for x in target})
 
 
 def _flat(root: Node, able: Collection[Node], rank: dict[Node, Rank]) -> Mapping[Node, Rank]:
-    """An inner node stands where the first of the leaves does that can start a task below it."""
+    """Give each inner node the rank of the first leaf below it that can start a task."""
     found = dict(rank)
     for n in reversed(list(root.walk())):
         if not n.leaf:
@@ -106,13 +106,13 @@ def _flat(root: Node, able: Collection[Node], rank: dict[Node, Rank]) -> Mapping
 
 
 _SLACK = 1e-12
-"""A part of a capacity that is rounding and no room."""
+"""The part of a capacity that is only a rounding error, not room."""
 
 
 def collapsed_weights(
     root: Node, counts: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, float]:
-    """Each leaf's product of w[n] / sum(w[i]) along its path; they add up to 1.
+    """Return each leaf's product of w[n] / sum(w[i]) along its path; they add up to 1.
 
     The sum goes over the siblings i, n included, that count: all (variant A, fixed), or
     those with a demanding leaf (variant B, recalculated). Below a node that does not count the
@@ -134,13 +134,13 @@ def collapsed_weights(
 def collapsed_target(
     root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, float]:
-    """What variant B gives each leaf, as a dominant share: flat weighted DRF that fills from empty
-    (docs/papers/hdrf.md 2.3).
+    """Return what variant B gives each leaf, as a dominant share: flat weighted DRF that fills from
+    empty (docs/papers/hdrf.md 2.3).
 
-    Between two renewals each open leaf's share grows at the rate of its weight; when one has all
-    that it wants or a resource it needs is full, it no longer counts as a sibling, and the weights
-    are made again. ``tasks``: the most that a leaf takes in all; a leaf without that wants more is
-    not bounded, and one that wants nothing has what it holds. The fill is exact, not in slices.
+    Each open leaf's share grows at the rate of its weight. When a leaf has all that it wants, or a
+    resource that it needs is full, it no longer counts as a sibling, and weights are computed
+    again. ``tasks``: the most tasks of a leaf. A leaf without an entry is not bounded if it wants
+    more, and otherwise gets what it uses. The fill is exact, not in slices.
     """
     leaves = list(root.leaves())
     rate = {leaf: _a_share(leaf, capacity) for leaf in leaves}
@@ -167,8 +167,8 @@ def collapsed_target(
 
 
 def _a_share(leaf: Node, capacity: Vector) -> list[float]:
-    """What a dominant share of 1 takes of each resource, in units; of a leaf that wants no task
-    by what it holds; zeros where it holds nothing.
+    """Return what a dominant share of 1 takes of each resource, in units. A leaf that wants no task
+    counts by what it uses; zeros if it uses nothing.
     """
     vector = leaf.demand if any(leaf.demand) else leaf.used or [0.0] * len(capacity)
     whole = dominant_share(vector, capacity)
