@@ -1,4 +1,4 @@
-"""What one policy instance keeps from call to call beside its memory."""
+"""What one policy instance keeps from call to call, in addition to its memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Changed = dict[Any, None]
 
 
 class Cache:
-    """Values by key, and the sets of changes that the state of the cluster adds to for them."""
+    """Values by key, and the sets to which the cluster's state adds changes for them."""
 
     def __init__(self) -> None:
         self.values: dict[Any, Any] = {}
         self._watches: list[tuple[list[Any], Changed]] = []
 
     def watch(self, watchers: list[Any], changed: Changed) -> None:
-        """Let ``changed`` be one of the ``watchers``, until it is dropped."""
+        """Make ``changed`` one of the ``watchers``, until it is dropped."""
         watchers.append(changed)
         self._watches.append((watchers, changed))
 
@@ -28,7 +28,7 @@ class Cache:
         self._watches = [watch for watch in self._watches if watch[1] is not changed]
 
     def drop(self) -> None:
-        """Forget all values and watch nothing more."""
+        """Forget all values and stop watching."""
         for watchers, changed in self._watches:
             watchers[:] = [watcher for watcher in watchers if watcher is not changed]
         self._watches = []

@@ -1,10 +1,9 @@
 """What each queue is entitled to now: water-filling of use and demand, top down, by guarantee and
 weight.
 
-For every parent and every resource type: children's guarantees first as far as they want them, then
-the rest by weight
-up to what they want, then what nobody wants by weight up to their maxima, so that an idle cluster
-promises itself whole.
+For every parent and every resource type: first the children's guarantees as far as they want them,
+then the rest by weight up to what they want, then what no child wants by weight up to their maxima.
+So the entitlements of an idle cluster add up to the whole cluster.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from loomcard.model.resource import Resource, add_all
 def entitlements(
     root: Queue, capacity: Resource, wanted: Callable[[Queue], Resource]
 ) -> dict[Queue, Resource]:
-    """The entitlement of every queue, in whole units; siblings' never exceed their parent's.
+    """The entitlement of every queue, in whole units; siblings together never exceed their parent.
 
-    ``wanted``: what a leaf queue asks for beyond what it holds.
+    ``wanted``: what a leaf queue asks for beyond what it uses.
     """
     pending = _pending(root, wanted)
     found = {root: capacity}
@@ -38,9 +37,9 @@ def entitlements(
 
 def potential(leaf: Queue, root: Queue, capacity: Resource) -> Resource:
     """What a leaf queue would be entitled to if it asked for everything: its siblings' demand and
-    the maxima on its path bound it, and its own demand does not.
+    the maxima on its path bound it, but its own demand does not.
 
-    It reads every ask of the siblings that demand, on each level of the path.
+    It reads every ask of the siblings that demand something, on each level of the path.
     """
     path = []
     queue: Queue | None = leaf
@@ -96,7 +95,7 @@ def _divide(whole: int, children: list[Queue], r: int, pending: dict[Queue, Reso
 
 
 def _pour(rest: int, shares: list[int], ceiling: list[int], weights: list[float]) -> None:
-    """Raise ``shares`` by weight until ``rest`` is gone or every one has met its ceiling."""
+    """Raise ``shares`` by weight until ``rest`` is used up or each has reached its ceiling."""
     while rest > 0:
         open_ = [i for i, s in enumerate(shares) if s < ceiling[i]]
         if not open_:
@@ -107,7 +106,7 @@ def _pour(rest: int, shares: list[int], ceiling: list[int], weights: list[float]
             part = min(int(rest * weights[i] / total), ceiling[i] - shares[i])
             shares[i] += part
             gave += part
-        if gave == 0:  # fewer units than queues: one each, first come
+        if gave == 0:  # fewer units than queues: one each, to the first ones
             for i in open_[:rest]:
                 shares[i] += 1
                 gave += 1

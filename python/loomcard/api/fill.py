@@ -1,8 +1,8 @@
 """One queue in order: serve its members by a sort key until nothing more fits.
 
-``order`` gives a member's key from the member and the cluster's capacity alone; the index re-keys
-only members that changed, so the author writes one line and the loop stays fast. Queues below their
-guaranteed capacity come first.
+``order`` computes a member's key only from the member and the cluster's capacity. The index re-keys
+only members that changed: the author of a policy writes one line, and the loop stays fast. Queues
+below their guaranteed capacity come first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALL = 1 << 30
 """A count of containers that no round reaches."""
 
 SHARE = "SHARE"
-"""The reason of an ask that waits because its application uses what its policy lets it have."""
+"""The reason of an ask that waits because its application uses all that its policy allows it."""
 
 RESERVED = "RESERVED"
 """The reason of an ask that waits because the policy keeps what is free for others."""
@@ -37,18 +37,19 @@ def fill(
 ) -> Plan:  # fmt: skip
     """Allocate containers to the scope's members, in order, until nothing fits.
 
-    ``order``: a member's sort key; ties go by submission, then number. It may look at the member
-    and at the cluster's capacity; if it looks at more, ``live=True`` re-keys every member at each
-    call. ``index``: the name under which the members are kept in this order from call to call; a
-    policy that fills by several orders names an index for each. ``turn_containers``: how many
-    containers a child queue's policy may allocate in one turn; one that demands alone may take all.
-    ``reserve_after_ms``: for how long the first in line of a leaf queue is passed over, because it
-    fits nowhere, before room is reserved for it; 0: none is. ``goes_on``: the policy does nothing
-    else in ``decide``, so that later turns of the round need not call it (``plan.go_on``).
+    ``order``: a member's sort key; ties are resolved by submission, then number. It may read the
+    member and the cluster's capacity; if it reads more, set ``live=True`` to re-key every member at
+    each call. ``index``: the name under which the members are kept in this order from call to call;
+    a policy that fills by several orders needs one name for each. ``turn_containers``: how many
+    containers a child queue's policy may allocate in one turn; if no other queue demands anything,
+    it may take all. ``reserve_after_ms``: for how long the first in line of a leaf queue is passed
+    over, because it fits nowhere, before room is reserved for it; 0: no room is reserved.
+    ``goes_on``: the policy does nothing else in ``decide``, so that later turns of the round need
+    not call it (``plan.go_on``).
 
     Deprecated since 0.1: ``hold_after_ms``, which is ``reserve_after_ms``.
 
-    Raises ValueError where the index was made for another order.
+    Raises ValueError if the index was made for another order.
     """
     view = plan.view
     if renamed:
@@ -75,8 +76,8 @@ class _CachedIndex:
         self._version: int | None = -1
 
     def check(self, order: Order, name: str, version: int | None) -> None:
-        """Raise ValueError for another order than before, or one with other values in it than
-        earlier in the round of that version; None: its values may change with each call.
+        """Raise ValueError if the order is not the one before, or contains other values than
+        earlier in the round of that ``version``; None: its values may change with each call.
         """
         identity, bound = identity_of(order), [] if version is None else bound_values(order)
         if version != self._version:
@@ -115,30 +116,30 @@ class _Members(Chooser):
         return None if full.everything() else self.index.top(full)
 
     def allocated(self, chosen: Any, ask: Any) -> None:  # noqa: ARG002
-        """It has another place in the order."""
+        """Give it its new place in the order."""
         self.index.served(self.order, chosen)
 
     def passed(self, chosen: Any, *, forbidden: bool) -> None:  # noqa: ARG002
-        """It is set aside."""
+        """Set it aside."""
         if chosen in self.index.entries:
             self.index.set_aside()
 
     def end(self) -> None:
-        """Who was set aside has its place again."""
+        """Put members that were set aside back in their places."""
         self.index.put_back()
 
     def turn(self, plan: Plan, child: Queue) -> bool:
-        """One that demands alone may take all."""
+        """Give the child a turn; if no other child demands anything, it may take all."""
         alone = len(self.index.entries) == 1
         return take_turn(plan, self.index, child, ALL if alone else self.turn_containers)
 
     def report(self, plan: Plan) -> None:
-        """Applications that changed wait for room."""
+        """Report that applications that changed wait for room."""
         if self.queue.leaf:
             report_waiting(plan, self.index.unreported)
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """For the first in line."""
+        """Want a reservation for the first in line."""
         if self.queue.leaf:
             want_room(plan, self.index, after_ms, self)
 
@@ -146,8 +147,8 @@ class _Members(Chooser):
 def take_turn(
     plan: Plan, index: MemberIndex, child: Queue, count: int, limit: Resource | None = None
 ) -> bool:
-    """Let a child queue's policy decide; whether it took something. One that holds back leaves the
-    index until its next change or timer.
+    """Let a child queue's policy decide. Return whether it took something. A child that withholds
+    its asks leaves the index until its next change or timer.
     """
     taken = plan.turn(child, count, limit)
     if taken.count:

@@ -1,8 +1,9 @@
-"""A tree of queues in order: one policy serves it from the root down, one container a time.
+"""A tree of queues in order: one policy serves it from the root down, one container at a time.
 
-At each queue, the first member in the order of its level is tried: an application is served, a
-queue with a policy of its own gets a turn, any other queue is walked into. One that gets nothing is
-set aside for the rest of the call. Each level is re-keyed only for members that changed.
+At each queue, the first member in the order of its level is tried. An application is served, and a
+queue with a policy of its own gets a turn; in any other queue, its first member is tried. A member
+that gets nothing is set aside for the rest of the call. Each level re-keys only members that
+changed.
 """
 
 from __future__ import annotations
@@ -31,21 +32,22 @@ from loomcard.model.resource import Resource, fits
 class Level(MemberIndex):
     """One queue of a walked tree: its members in the order of ``order``.
 
-    ``order`` gives a member's sort key from the member and the cluster's capacity alone; ties go by
-    submission, then number. Guarantees are the policy's to honour.
+    ``order`` computes a member's sort key only from the member and the cluster's capacity; ties are
+    resolved by submission, then number. The policy itself must honour guarantees.
 
-    Who is first in the order and gets nothing, because of ``forbids``, ``limit_of`` or want of
-    room, is passed over for the rest of the call; ``ask_again`` is for the first of these.
+    A member that is first in the order and gets nothing, because of ``forbids``, ``limit_of`` or
+    lack of room, is passed over for the rest of the call. ``ask_again`` changes this for
+    ``forbids``.
     """
 
     one_at_a_time: ClassVar[bool] = False
-    """A child queue that demands alone gets one container a turn nevertheless."""
+    """Whether a child queue gets one container per turn even if no other queue demands anything."""
 
     ask_again: ClassVar[bool] = False
-    """In a leaf queue: whether those to whom ``forbids`` gave a reason are asked about again after
-    each container that is allocated there. Set it where ``forbids`` looks at what others of the
-    queue hold: without it who had to wait for them waits for the next call. It costs a look at each
-    of those a container.
+    """In a leaf queue: whether ``forbids`` is called again, after each container allocated there,
+    for the applications to which it gave a reason. Set it if ``forbids`` reads what others of the
+    queue use: otherwise an application that had to wait for them waits until the next call. It
+    costs one look at each of those applications per container.
     """
 
     def __init__(self, queue: Queue, order: Order) -> None:
@@ -54,34 +56,36 @@ class Level(MemberIndex):
         self._refused: list[tuple[Shape | None, Entry]] = []  # by forbids, until it is asked again
 
     def update(self, view: ClusterView) -> None:
-        """Re-key what changed since the last call; a level with state of its own looks first."""
+        """Re-key what changed since the last call; a level with its own state updates that first."""
         if self.stale or self.capacity_version != view.capacity_version:
             self.refresh(view.capacity_version, self.order)
 
     def forbids(self, app: Application) -> Reason | str | None:  # noqa: ARG002 - a level may
         """Why the policy itself gives ``app`` nothing now; None if it may have a container.
 
-        Asked before each container that ``app`` would get, and before room is reserved for it.
-        After a reason it is not asked again in this call, unless ``ask_again`` is set. That is
-        right where it looks at ``app`` alone, which uses no less later in the call.
+        It is called before each container that ``app`` would get, and before room is reserved for
+        it. After it gave a reason it is not called again for ``app`` in this call, unless
+        ``ask_again`` is set. That is right if it reads only ``app``, which uses no less later in
+        the call.
         """
         return None
 
     def limit_of(self, member: Member) -> Resource | None:  # noqa: ARG002 - as above
-        """The amounts that a member, an application or a child queue with a policy of its own, may
-        be given now; None: no bound. Asked before each container, after ``forbids``.
+        """The amounts that a member may be given now; None: no bound. A member is an application or
+        a child queue with a policy of its own. It is called before each container, after
+        ``forbids``.
         """
         return None
 
     def pass_over(self, *, forbidden: bool) -> None:
-        """The first gets nothing in this call, or until it is asked about again."""
+        """Give the first nothing in this call, or until ``forbids`` is called again for it."""
         if forbidden and self.ask_again:
             self._refused += self.take_top()
         else:
             self.set_aside()
 
     def take_back(self) -> None:
-        """Something was allocated: ask again about those that ``forbids`` gave a reason."""
+        """Put those to which ``forbids`` gave a reason back, after something was allocated."""
         if self._refused:
             self.restore(self._refused)
             self._refused = []
@@ -97,7 +101,7 @@ def fill_tree(
     """Allocate containers until nothing fits, down the tree of queues that the policy governs.
 
     ``level_of``: makes the level of a queue, once for each queue of the scope that no other policy
-    governs. ``reserve_after_ms``: as of ``fill``.
+    governs. ``reserve_after_ms``: as in ``fill``.
     Deprecated since 0.1: ``hold_after_ms``, which is ``reserve_after_ms``.
     """
     view = plan.view
@@ -115,7 +119,7 @@ def _governed(scope: Queue) -> list[Queue]:
 
 
 class _Tree(Chooser):
-    """The levels of a scope, walked from its root down to the first that may have something."""
+    """The levels of a scope, walked from its root down to the first member that may get something."""
 
     def __init__(self, view: ClusterView, levels: Levels) -> None:
         super().__init__(view.queue)
@@ -125,13 +129,13 @@ class _Tree(Chooser):
         self._rules: tuple[Application, Any, Resource | None] | None = None  # of the last one asked
 
     def update(self) -> None:
-        """Each level sees what changed."""
+        """Update each level with what changed."""
         self._rules = None
         for level in self._levels.values():
             level.update(self._view)
 
     def next(self, full: ExhaustedShapes) -> Any:
-        """At each level the first in order; what has nothing to serve below it is set aside."""
+        """Return the first at each level down the tree; set aside queues with nothing to serve."""
         if full.everything():
             return None
         path, level = self._path, self._levels[self.queue]
@@ -151,7 +155,7 @@ class _Tree(Chooser):
                 return None
 
     def allocated(self, chosen: Any, ask: Any) -> None:  # noqa: ARG002
-        """It, and the queues above it, have another place."""
+        """Give it, and the queues above it, their new places."""
         self._rules = None
         member = chosen
         for level in reversed(self._path):
@@ -160,23 +164,25 @@ class _Tree(Chooser):
             member = level.queue
 
     def passed(self, chosen: Any, *, forbidden: bool) -> None:
-        """It is set aside in its queue."""
+        """Set it aside in its queue."""
         level = self._path[-1]
         if chosen in level.entries:
             level.pass_over(forbidden=forbidden)
 
     def end(self) -> None:
-        """Who was set aside has its place again."""
+        """Put members that were set aside back in their places."""
         for level in self._levels.values():
             level.take_back()
             level.put_back()
 
     def governs(self, queue: Queue) -> bool:
-        """Whether there is a level of it."""
+        """Whether the queue has a level."""
         return queue in self._levels
 
     def forbids(self, ask: Ask) -> Any:
-        """As the level of its queue says of its application, and of this size."""
+        """The reason that the level of its queue gives for its application, or ``SHARE`` if the
+        size is beyond the level's limit; None if the ask may have a container.
+        """
         app, rules = ask.application, self._rules
         if rules is None or rules[0] is not app:
             level = self._levels[app.queue]
@@ -187,19 +193,19 @@ class _Tree(Chooser):
         return SHARE
 
     def turn(self, plan: Plan, child: Queue) -> bool:
-        """One container, or all where nobody else demands."""
+        """Give the child a turn for one container, or for all if no other member demands anything."""
         level = self._path[-1]
         alone = not level.one_at_a_time and all(len(each.entries) == 1 for each in self._path)
         return take_turn(plan, level, child, ALL if alone else 1, level.limit_of(child))
 
     def report(self, plan: Plan) -> None:
-        """Applications that changed wait for room."""
+        """Report that applications that changed wait for room."""
         for level in self._levels.values():
             if level.queue.leaf and level.unreported:
                 report_waiting(plan, level.unreported)
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """For the first in line of each leaf queue."""
+        """Want a reservation for the first in line of each leaf queue."""
         for level in self._levels.values():
             if level.queue.leaf:
                 want_room(plan, level, after_ms, self)

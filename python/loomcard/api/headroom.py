@@ -1,4 +1,4 @@
-"""What the queue tree leaves to an application, for policies that tell AMs their headroom."""
+"""What the queue tree leaves to an application, for policies that report headroom to AMs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource
 
 Amounts = tuple[int, ...]
-"""Amounts as plain data, which a memory may hold."""
+"""Amounts as plain data, which a memory may contain."""
 
 EVERYBODY = ""
-"""The key of what holds for all users, where no user limit does."""
+"""The key of what applies to all users if there is no user limit."""
 
 
 def headroom_by_user(leaf: Queue, free: Resource) -> dict[str, Amounts]:
     """By user, the least of ``free`` and of what the maxima along the path and the user limit
-    leave, never below 0; where no user limit holds, ``EVERYBODY``'s alone.
+    leave, never below 0. Without a user limit, ``EVERYBODY`` is the only key.
     """
     for queue in leaf.capped:
         assert queue.maximum is not None

@@ -1,4 +1,4 @@
-"""A priority queue whose entries may be superseded without being looked for."""
+"""A priority queue in which an entry can be superseded without a search for it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any
 
 Entry = Any
-"""A tuple whose last element is what it stands for. Any, since compiled code makes typed tuples
-again, and an entry is distinguished from superseded ones by its identity.
+"""A tuple whose last element is what it stands for. The type is Any because compiled code would
+copy typed tuples, and identity distinguishes an entry from superseded ones.
 """
 
 
 class LazyHeap:
-    """Entries, the least first. One counts while it is what ``current`` has for its last element;
-    others are dropped when they come to the top, and swept out when they are most of all.
+    """Entries, the least first. An entry counts while ``current`` has it for its last element.
+    Others are dropped when they come to the top, and all at once when they are the majority.
 
-    ``current``: by what they stand for, the entries that count; several heaps may share it.
+    ``current``: the entries that count, by what they stand for; several heaps may share it.
     """
 
     __slots__ = ("_current", "_heap")
@@ -25,11 +25,11 @@ class LazyHeap:
         self._heap: list[Entry] = []
 
     def __len__(self) -> int:
-        """How many entries there are, superseded ones too."""
+        """The count of entries, superseded ones included."""
         return len(self._heap)
 
     def push(self, entry: Entry) -> None:
-        """One more entry."""
+        """Add an entry."""
         heap, current = self._heap, self._current
         heappush(heap, entry)
         if len(heap) > 64 + 4 * len(current):
@@ -38,7 +38,7 @@ class LazyHeap:
             heapify(heap)
 
     def top(self) -> Entry | None:
-        """The least entry that counts; it stays. None if there is none."""
+        """Return the least entry that counts, without removing it; None if there is no entry."""
         heap, current = self._heap, self._current
         while heap:
             entry = heap[0]
@@ -52,5 +52,5 @@ class LazyHeap:
         return heappop(self._heap)
 
     def replace_top(self, entry: Entry) -> None:
-        """As ``pop`` and ``push``, in one."""
+        """Do ``pop`` and ``push`` in one step."""
         heapreplace(self._heap, entry)

@@ -14,18 +14,18 @@ from loomcard.model.objects import Application, Member
 from loomcard.model.queue import Queue
 
 Order = Callable[[Any], Any]
-"""From a member to its sort key: anything that compares with the other members' keys."""
+"""A function from a member to its sort key, which must compare with the other members' keys."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MemberIndex:
     """The members of one queue in the order of one policy, kept from round to round.
 
-    Applications stand in one heap for each shape of container that they ask for, so that those
-    whose shapes fit nowhere are not looked at; child queues stand in one. ``guarantees_first``:
-    queues below their guarantee go before the others, whatever the order.
+    An application is in one heap for each shape of container that it asks for, so that those whose
+    shapes fit nowhere are not looked at. All child queues are in one heap. ``guarantees_first``:
+    queues below their guarantee come before the others, whatever the order.
 
-    An entry: whether others go first, its key, submission, number, and the member.
+    An entry: whether others come first, its key, submission, number, and the member.
     """
 
     def __init__(self, queue: Queue, *, guarantees_first: bool = True) -> None:
@@ -45,7 +45,7 @@ class MemberIndex:
         return self
 
     def refresh(self, version: int, order: Order, rebuild: bool = False) -> None:
-        """Re-key what changed; all, when the capacity has another ``version``."""
+        """Re-key what changed; re-key all if the capacity has another ``version``."""
         if rebuild or version != self.capacity_version:
             self.capacity_version = version
             changed = members_of(self.queue)
@@ -62,8 +62,8 @@ class MemberIndex:
             self.unreported.update(dict.fromkeys(changed))
 
     def rekey(self, order: Order, member: Member) -> None:
-        """Give a changed member its new place; one that does not demand has none, nor has an
-        application in a queue that it was moved from.
+        """Give a changed member its new place. A member that demands nothing has no place, nor has
+        an application in a queue from which it was moved.
         """
         moved = isinstance(member, Application) and member.queue is not self.queue
         if moved or member.pending_count <= 0:
@@ -86,7 +86,7 @@ class MemberIndex:
         heap.push(entry)
 
     def top(self, full: Container[Any] = ()) -> Member | None:
-        """The first of all that demand something that is not ``exhausted``; None if none does."""
+        """The first member that demands a shape not in ``full``; None if no member does."""
         best: Entry = None
         for shape, heap in self.heaps.items():
             if shape in full:
@@ -98,7 +98,7 @@ class MemberIndex:
         return None if best is None else best[4]
 
     def served(self, order: Order, member: Member) -> None:
-        """The top got something: its new place."""
+        """Give the top its new place, after it got something."""
         self.stale.pop(member, None)
         heap = self.heaps[self._at]
         if member.pending_count > 0 and only_shape_of(member) == self._at:
@@ -117,24 +117,24 @@ class MemberIndex:
         return found
 
     def set_aside(self) -> None:
-        """The top gets nothing in this call, whatever it asks for."""
+        """Give the top nothing in this call, whatever it asks for."""
         self.aside += self.take_top()
 
     def put_back(self) -> None:
-        """The call is over: who was set aside may try again in the next."""
+        """End the call: members that were set aside may try again in the next."""
         if self.aside:
             self.restore(self.aside)
             self.aside = []
 
     def restore(self, taken: Iterable[tuple[Shape | None, Entry]]) -> None:
-        """Put back what was taken out, but for what has another place by now."""
+        """Put back what was taken out, except what has another place by now."""
         for shape, entry in taken:
             if self.entries.get(entry[4]) is entry:
                 self._push(shape, entry)
 
 
 def only_shape_of(member: Member) -> Shape | Literal[False] | None:
-    """The one shape that a member asks for, as ``shapes_of`` gives it; False where it has more."""
+    """The one shape that a member asks for, as ``shapes_of`` gives it; False if it has several."""
     if isinstance(member, Queue):
         return None
     asks = member.asks
@@ -142,7 +142,7 @@ def only_shape_of(member: Member) -> Shape | Literal[False] | None:
 
 
 def shapes_of(member: Member) -> Iterable[Shape | None]:
-    """The shapes that an application asks for; of a queue nobody knows but its policy."""
+    """The shapes that an application asks for; for a queue, only its policy knows them."""
     if isinstance(member, Queue):
         return _UNKNOWN
     asks = member.asks

@@ -1,4 +1,4 @@
-"""Which order of ``fill`` is the same as another: an index is kept for one order only."""
+"""Whether two orders of ``fill`` are the same: an index is kept for one order only."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ PLAIN = (bool, int, float, str, bytes, FunctionType)
 
 
 def identity_of(order: Any) -> Any:
-    """What distinguishes an order from another though it is a new object in each call, as a lambda,
-    a partial or a bound method is: the code that it runs, or else its class.
+    """What distinguishes an order from another: the code that it runs, or otherwise its class. The
+    object does not, since a lambda, a partial or a bound method is a new object in each call.
     """
     while isinstance(order, partial):
         order = order.func
@@ -25,8 +25,8 @@ def identity_of(order: Any) -> Any:
 
 
 def bound_values(order: Any) -> list[Any]:
-    """The plain values that a partial or a closure holds: by them one code gives many orders. Of
-    other objects a call may make new ones that mean the same.
+    """The plain values in a partial or a closure: with them, the same code gives many orders. Other
+    objects do not count, since each call may make new ones with the same meaning.
     """
     found: list[Any] = []
     while isinstance(order, partial):

@@ -19,7 +19,7 @@ def by_priority(member: Member) -> tuple[int, int]:
 
 
 class LazyOrder(Generic[T]):
-    """Items by what they cost, equal ones by a draw; sorted only as far as somebody has read.
+    """Items by cost, those of equal cost by a draw; sorted only as far as they have been read.
 
     ``rows``: a cost, and the items of that cost, which are read when it is their turn. ``tie``: the
     draw of an item.
@@ -32,7 +32,7 @@ class LazyOrder(Generic[T]):
         self._next, self._sorted = 0, list[tuple[float, float, T]]()
 
     def __iter__(self) -> Iterator[tuple[float, float, T]]:
-        """(cost, draw, item), the cheapest first."""
+        """Yield (cost, draw, item), the cheapest first."""
         yield from self._sorted
         while self._next < len(self._rows):
             cost, first = self._rows[self._next][0], len(self._sorted)

@@ -1,5 +1,5 @@
-"""The decisions of one round, from all instances, in order of call; they take effect on the state
-at once.
+"""The decisions of one round, from all instances, in the order of their calls. They take effect on
+the state at once.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from loomcard.wire.messages import (
 )
 
 AT_ONCE_MS = 1
-"""As ``reserve_after_ms``: room is reserved for the first in line as soon as it fits nowhere."""
+"""A ``reserve_after_ms``: room is reserved for the first in line as soon as it fits nowhere."""
 
 
 RULE_MS = 60_000
-"""For how long at a time the shared loops, and Loomcard's policies, say that a rule of the policy
+"""For how many ms at a time the shared loops and Loomcard's policies say that a rule of the policy
 keeps an ask waiting.
 """
 
@@ -81,14 +81,14 @@ class PendingPlan:
         self.wakes: dict[int, int | None] = {}
         self.waits: dict[Ask, str] = {}
         self.queue_waits: dict[Queue, str] = {}
-        self.reports: dict[str, tuple[int, dict[str, Any]]] = {}  # by queue: who, what
+        self.reports: dict[str, tuple[int, dict[str, Any]]] = {}  # by queue: instance, report
         self.reporters: set[int] = set()  # instances
         self.headroom: dict[int, Amounts] = {}
         self.faults: list[tuple[int, str, str]] = []
         self.exhausted: set[Shape] = set()  # what was found to fit nowhere any more
-        self.cuts: list[int] = []  # after how many questions a turn's time was over
+        self.cuts: list[int] = []  # after how many questions a turn's time had ended
         self.reasons_reported = False  # each ask that waits had its reason before this stage
-        self.wants: dict[Ask, int] = {}  # for what room should be reserved, and for which instance
+        self.wants: dict[Ask, int] = {}  # asks that want a reservation, and for which instance
         self._reservations = state.reservations.rows()  # before the round
         self._passed: dict[int, set[Shape]] = {}
 
@@ -118,18 +118,18 @@ class PendingPlan:
         self.steps.append(PendingPreemption(container, grace_ms, reason, instance))
 
     def reserve(self, ask: Ask, node: Node, until_ms: int | None, instance: int) -> None:
-        """Keep room on a node for an ask, which the caller has found to be allowed."""
+        """Reserve room on a node for an ask; the caller has checked that it is allowed."""
         self.state.reservations.put(ask, node, self.now_ms, until_ms)
         self.steps.append(PendingReservation(ask, node, until_ms, instance))
 
     def unreserve(self, ask: Ask, instance: int) -> None:
-        """Give the room back that is kept for an ask, on all nodes."""
+        """End the reservations of an ask, on all nodes."""
         self.state.reservations.end_all(ask)
         self.steps.append(PendingReservation(ask, None, None, instance))
 
     def passed_over(self, after_ms: int) -> set[Shape]:
-        """The shapes that nobody was allocated for so long, while other containers were allocated;
-        for ``AT_ONCE_MS`` whether others were or not.
+        """The shapes that got no container for ``after_ms`` while other shapes got some. With
+        ``AT_ONCE_MS`` it does not matter whether other shapes got some.
         """
         found = self._passed.get(after_ms)
         if found is None:
@@ -139,8 +139,8 @@ class PendingPlan:
         return found
 
     def wait(self, ask: Ask, reason: Reason | str, until_ms: int | None = None) -> None:
-        """Say why an ask gets nothing; reported only when the reason has changed, or a rule keeps
-        it waiting and that was not reported.
+        """Say why an ask gets nothing. It is reported only if the reason has changed, or if a rule
+        keeps the ask waiting and that was not reported.
         """
         rules = self.state.rule_waits
         if ask.reported_reason == reason:
@@ -155,14 +155,14 @@ class PendingPlan:
             rules.put(ask, until_ms)
 
     def wait_below(self, queue: Queue, reason: Reason | str, until_ms: int) -> None:
-        """Say that a rule keeps all asks below a queue waiting; as ``wait``."""
+        """Say, as ``wait`` does, that a rule keeps all asks below a queue waiting."""
         rules = self.state.rule_waits
         if rules.until_ms(queue) <= self.now_ms:
             rules.put(queue, until_ms)
             self.queue_waits[queue] = str(reason)
 
     def wake_root(self, in_ms: int) -> None:
-        """Call the root again so soon, at the latest."""
+        """Call the root again in ``in_ms`` ms at the latest."""
         known, at_ms = self.wakes.get(0), self.now_ms + in_ms
         self.wakes[0] = at_ms if known is None else min(known, at_ms)
 
@@ -187,7 +187,7 @@ class PendingPlan:
         self.wakes.pop(instance, None)
 
     def _restore_reservations(self) -> None:
-        """The reservations from before the round, and what the steps that are left make of them."""
+        """Restore the reservations from before the round, and apply the remaining steps to them."""
         reservations = self.state.reservations
         reservations.restore(self._reservations)
         for step in self.steps:
@@ -203,7 +203,7 @@ class PendingPlan:
                 reservations.end(node.reservation)
 
     def undo(self) -> None:
-        """Take back every step, last first: the state before the round."""
+        """Take back every step, last first: this restores the state before the round."""
         for step in reversed(self.steps):
             _take_back(self.state, step)
         self.state.reservations.restore(self._reservations)
@@ -213,7 +213,7 @@ class PendingPlan:
         return [as_decision(step) for step in self.steps]
 
     def reply(self, round_number: int) -> PlanReply:
-        """The plan of the round, but for what instances saved."""
+        """The plan of the round, without what instances saved."""
         until_ms = self.state.rule_waits.until_ms
         return PlanReply(
             round_number,

@@ -1,8 +1,8 @@
-"""What a policy returns: decisions, timers, reasons, reports. It answers as if its decisions had
-been carried out.
+"""What a policy returns: decisions, timers, reasons, reports. A plan answers as if its decisions
+had been carried out already.
 
-A Plan raises PlanError on what it may never do: exceed a node, an ask, a limit of the queue tree
-or its turn. So a broken policy fails at its own line.
+A plan must never exceed a node, an ask, a limit of the queue tree or its turn: it raises PlanError
+instead. So a broken policy fails at its own line.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from loomcard.wire.messages import Decision
 
 
 class Plan:
-    """The decisions of one instance in one round, on top of all that was decided before it in the
-    round.
+    """The decisions of one instance in one round. They come on top of all that was decided earlier
+    in the round.
     """
 
     def __init__(self, view: ClusterView) -> None:
@@ -36,19 +36,19 @@ class Plan:
         self._instance = view.queue.number
         self._pending.wakes.setdefault(self._instance, None)
         self.go_on: Callable[[], Any] | None = None
-        """What a later turn of the round runs in place of ``decide``, on this plan and without
-        new events; None: ``decide`` is called again. For policies whose turns are short: they
-        prepare once, not for each container.
+        """What a later turn of the round runs instead of ``decide``, on this plan and without new
+        events; None: ``decide`` is called again. It is for policies with short turns: they prepare
+        once, not for each container.
         """
 
     # Decisions
 
     def allocate(self, ask: Ask, node: Node, count: int = 1, tag: Any = None) -> None:
-        """Allocate ``count`` containers of ``ask`` on ``node``; ``tag`` (plain data) stays with
-        each and with a refusal.
+        """Allocate ``count`` containers of ``ask`` on ``node``. ``tag`` (plain data) stays with
+        each container, and with a refusal of it.
 
-        Raises PlanError, with the reason, where node, ask, queue tree or turn forbid one of them;
-        those before it stand.
+        Raises PlanError, with the reason, if the node, the ask, the queue tree or the turn forbids
+        one of them; those allocated before it stay allocated.
         """
         if count < 1:
             raise PlanError(f"{ask!r} on {node.id}: a count of {count}")
@@ -61,16 +61,16 @@ class Plan:
             self.allocate_checked(ask, node, tag)
 
     def allocate_checked(self, ask: Ask, node: Node, tag: Any = None) -> None:
-        """As ``allocate`` of one, for a caller that has just asked ``place``, ``limited`` and
-        ``allows`` itself.
+        """Allocate one container as ``allocate`` does, for a caller that has just called ``place``,
+        ``limited`` and ``allows`` itself.
         """
         self._pending.allocate(ask, node, self._instance, tag)
         if self._allowance is not None:
             self._allowance.take(ask.size)
 
     def preempt(self, container: Container, grace_ms: int, reason: str) -> None:
-        """Take a container back: the AM is notified, and it is killed after ``grace_ms``. Raises
-        PlanError if it is not running.
+        """Take a container back: its AM is notified, and the container is killed after
+        ``grace_ms``. Raises PlanError if it is not running or is being preempted already.
         """
         if container.number == 0 or container.number not in self._state.containers:
             raise PlanError(f"{container!r}: only a confirmed, live container can be preempted")
@@ -80,13 +80,14 @@ class Plan:
         self._pending.preempt(container, grace_ms, word(reason, "preempt, reason"), self._instance)
 
     def reserve(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
-        """Keep room on ``node`` for one container of ``ask``, until it fits there and is allocated,
-        until ``until_ms`` or until it is given up. An ask has reservations on at most
-        ``reservation_nodes`` nodes (a key of its queue, 1 by default): when it has as many, the
-        oldest is released.
+        """Reserve room on ``node`` for one container of ``ask``. The reservation lasts until the
+        container fits there and is allocated, until ``until_ms``, or until it is given up. An ask
+        has reservations on at most ``reservation_nodes`` nodes (a key of its queue, 1 by default):
+        when it has that many, the oldest is released.
 
-        What is free there, and what becomes free, is withheld from all other asks, up to the ask's
-        size. Raises PlanError, with the reason, where ``why_no_reservation`` has one.
+        All other asks are kept from what is free there and what becomes free, up to the ask's size.
+        Raises PlanError, with the reason, if ``why_no_reservation`` gives one, and if ``until_ms``
+        is not in the future.
         """
         until_ms = None if until_ms is None else whole(until_ms, "reserve, until_ms")
         if until_ms is not None and until_ms <= self.view.now_ms:
@@ -124,21 +125,23 @@ class Plan:
 
     def turn(self, child: Queue, count: int = 1, limit: Resource | None = None) -> TurnResult:
         """Let a child scope's policy decide now, for at most ``count`` containers and ``limit``
-        amounts.
+        amounts. Raises PlanError if ``child`` is not a child scope.
         """
         if self.view._turn is None or not self._governs(child):
             raise PlanError(f"{child.path} is not a child scope of {self.view.queue.path}")
         return self.view._turn(child, count, limit)
 
     def _governs(self, child: Queue) -> bool:
-        """It is the next scope below: between it and this one no other policy stands."""
+        """Whether it is the next scope below: no other policy is between it and this one."""
         above = child.parent
         while above is not None and above is not self.view.queue and above.policy is None:
             above = above.parent
         return above is self.view.queue and child.policy is not None
 
     def wake_at(self, at_ms: int) -> None:
-        """Call the policy again at ``at_ms`` at the latest; the earliest of a round counts."""
+        """Call the policy again at ``at_ms`` at the latest; the earliest such time of a round
+        counts. Raises PlanError if ``at_ms`` is not in the future.
+        """
         at_ms = whole(at_ms, "wake_at")
         if at_ms <= self.view.now_ms:
             raise PlanError(f"wake_at({at_ms}) at {self.view.now_ms}: not in the future")
@@ -150,15 +153,16 @@ class Plan:
     def wait(
         self, waiting: Ask | Member, reason: Reason | str, until_ms: int | None = None
     ) -> None:
-        """Say why an ask gets nothing now, or every ask of an application or below a queue: a
-        reason code, or a policy's own word in capitals.
+        """Say why an ask gets nothing now, or why every ask of an application or below a queue
+        does. ``reason``: a reason code, or a policy's own word in capitals.
 
-        ``until_ms``: a rule of the policy keeps it waiting until then at the latest, although it
-        might fit; the policy is called again then, and may say so again. Without it, the engine
-        takes an ask that could be served, and gets nothing for ``loomcard.progress.deadline-ms``,
-        for the policy's failure, and serves its queue first in, first out. A queue needs it.
+        ``until_ms``: a rule of the policy keeps the ask waiting until then at the latest, although
+        it might fit. The policy is called again then, and may say so again. A queue needs
+        ``until_ms``. Without it the policy has failed, for the engine, if an ask that could be
+        served gets nothing for ``loomcard.progress.deadline-ms``; the engine then serves the ask's
+        queue first in, first out.
 
-        Raises PlanError where ``until_ms`` is not in the future.
+        Raises PlanError if ``until_ms`` is not in the future.
         """
         reason = reason if type(reason) is Reason else word(reason, "wait")
         if until_ms is not None and whole(until_ms, "wait, until_ms") <= self.view.now_ms:
@@ -175,11 +179,11 @@ class Plan:
             self._pending.wait_below(waiting, reason, until_ms)
 
     def report(self, queue: Queue, state: object) -> None:
-        """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders: an
-        object of a dataclass made with ``shown``, or a dict of plain data, a figure a key.
+        """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders. It is
+        an object of a dataclass made with ``shown``, or a dict of plain data, one figure per key.
 
-        It stands until the next one for the queue; a queue with a policy of its own has that one's
-        and this one's beside each other. Raises PlanError on what cannot be shown.
+        It is shown until the next report for the queue. For a queue with a policy of its own, that
+        policy's report and this one are both shown. Raises PlanError if it cannot be shown.
         """
         above = queue.policy is not None and queue.number != self._instance
         name = queue.path + (FROM_ABOVE if above else "")
@@ -190,9 +194,9 @@ class Plan:
 
     @property
     def report_due(self) -> bool:
-        """Whether a second of ``view.now_ms`` has passed since this instance last reported; a
-        policy whose report is costly asks it first. Where it is False, the policy is called again
-        when it is True, so that the last state of all is shown too.
+        """Whether a second of ``view.now_ms`` has passed since this instance last reported. Read it
+        before you make a costly report. If it is False, the policy is called again when it becomes
+        True, so that the very last state is shown too.
         """
         due_ms = self.view._report_due_ms
         if due_ms <= self.view.now_ms:
@@ -201,8 +205,8 @@ class Plan:
         return False
 
     def headroom(self, application: Application, resource: Resource) -> None:
-        """Tell the application's AM that it may still obtain ``resource``, in place of the engine's
-        own figure.
+        """Inform the application's AM that it may still obtain ``resource``; this replaces the
+        engine's own figure.
         """
         width = len(self._state.capacity)
         self._pending.headroom[application.number] = amounts(resource, width, "headroom")
@@ -214,15 +218,16 @@ class Plan:
         return self._state.why_not(ask, node)
 
     def why_no_reservation(self, ask: Ask, node: Node) -> Reason | None:
-        """Why no room may be kept on ``node`` for ``ask``; None if it may: an application has
-        reservations for one ask, a node has one, a queue's reservations are at most a part of its
-        maximum, and what the ask could not run on or a limit forbids gets none.
+        """Why no room may be reserved on ``node`` for ``ask``; None if it may. An application has
+        reservations for one ask, and a node has one reservation. A queue's reservations are at most
+        a part of its maximum. There is none on a node that cannot run the ask, and none for an ask
+        that a limit forbids.
         """
         return self._state.reservations.why_not(ask, node)
 
     def limited(self, ask: Ask) -> Reason | None:
-        """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
-        none does.
+        """The limit of the queue tree that forbids one more container of ``ask`` anywhere; None if
+        no limit does.
         """
         return self._state.limited(ask)
 
@@ -232,10 +237,10 @@ class Plan:
 
     @property
     def spent(self) -> bool:
-        """This turn may take nothing more: no further container, or its time is over. On YARN the
-        policies of a round have half of ``loomcard.round.deadline-ms``, and each turn half of what
-        is left then. One that goes on for half as long again is ended when it asks where something
-        fits: what it has decided counts, what it has cached is dropped.
+        """Whether this turn may take nothing more: no further container, or its time has ended. On
+        YARN the policies of a round have half of ``loomcard.round.deadline-ms``, and each turn has
+        half of what is left when it begins. A turn that continues for half as long again is ended
+        when it asks where something fits: its decisions count, its cached values are dropped.
         """
         allowance = self._allowance
         if allowance is None:
@@ -248,7 +253,7 @@ class Plan:
         return allowance.over or allowance.count < 1
 
     def _go_on(self) -> None:
-        """Raises TurnOver where the turn was over long ago."""
+        """Raise TurnOver if the turn's time ended long ago."""
         allowance = self._allowance
         if allowance is not None and (time := allowance.time) is not None:
             time.asked += 1
@@ -258,15 +263,15 @@ class Plan:
                 raise TurnOver
 
     def place(self, ask: Ask) -> Node | None:
-        """The node for the ask's next container: node-local, rack, any, ties by number; None if
-        none fits.
+        """The node for the ask's next container: node-local first, then rack, then any, ties by
+        number; None if it fits nowhere.
         """
         self._go_on()
         return placement.place(self._state, ask)
 
     def nodes_fitting(self, ask: Ask) -> Iterator[Node]:
-        """Every node that may take one container of ``ask`` now, best first; none where a limit or
-        the turn forbids.
+        """Every node that may take one container of ``ask`` now, best first; no node if a limit or
+        the turn forbids it.
         """
         self._go_on()
         has_room = self._allowance is None or self._allowance.has_room(ask.size)
@@ -276,11 +281,11 @@ class Plan:
     def pending(
         self, order: Callable[[Ask], Any] | None = None, *, of: Member | None = None
     ) -> list[Ask]:
-        """Outstanding asks of the scope, or ``of`` one member, that limits and turn allow.
+        """The outstanding asks of the scope, or ``of`` one member, that limits and turn allow.
 
-        In the order of ``order``, ties by submission and number; without it by application. Where
-        the time of the policy's last turn was over, those that fit nowhere are left out of this
-        one: it goes on with the others.
+        They are in the order of ``order``, ties by submission and number; without it, by
+        application. If the time of the policy's last turn ran out, asks that fit nowhere are left
+        out of this one, so that it continues with the others.
         """
         self._go_on()
         found = self.view.asks if of is None else asks_below(of)
@@ -293,7 +298,9 @@ class Plan:
         return sorted(asks, key=lambda a: (order(a), a.application.submitted_ms, a.key))
 
     def members(self, order: Callable[[Member], Any] | None = None) -> Sequence[Member]:
-        """The scope's demanding members, by ``order``, ties by submission and number."""
+        """The members of the scope that demand something, in the order of ``order``, ties by
+        submission and number.
+        """
         found = [m for m in self.view.members if self._may_get(m)]
         if order is None:
             return found
@@ -305,7 +312,7 @@ class Plan:
         return any(self.limited(ask) is None for ask in asks_below(member))
 
     def dominant_share(self, member: Member) -> float:
-        """Largest used/capacity over the cluster's resource types, by the member's weight."""
+        """Largest used/capacity over the cluster's resource types, divided by the weight."""
         return share(member.used, self._state.capacity) / member.weight
 
     @property

@@ -1,5 +1,5 @@
-"""What a policy passes to its plan, checked where it passes it: what cannot cross the wire would
-otherwise cost every queue its round.
+"""Checks of the values that a policy passes to its plan, at the call: a value that cannot cross the
+wire would otherwise cost every queue its round.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ LONGEST_WORD = 1_000
 
 
 class PlanError(Exception):
-    """A policy tried what a plan may not do; the message names the decision and the reason."""
+    """A policy tried what a plan must not do; the message names the decision and the reason."""
 
 
 def whole(value: Any, what: str) -> int:
-    """``value`` as an int. Raises PlanError for what is no whole number, such as 1500.5."""
+    """Return ``value`` as an int. Raises PlanError if it is not a whole number, such as 1500.5, or
+    is beyond ``MOST``.
+    """
     try:
         number = operator.index(value)
     except TypeError:
@@ -29,7 +31,9 @@ def whole(value: Any, what: str) -> int:
 
 
 def amounts(values: Sequence[Any], width: int, what: str) -> tuple[int, ...]:
-    """Amounts of ``width`` resource types. Raises PlanError."""
+    """Return amounts of ``width`` resource types. Raises PlanError if their count is another, or
+    one is not a whole number.
+    """
     found = tuple(whole(value, what) for value in values)
     if len(found) != width:
         raise PlanError(f"{what}: expected {width} amounts, not {len(found)}")
@@ -37,7 +41,7 @@ def amounts(values: Sequence[Any], width: int, what: str) -> tuple[int, ...]:
 
 
 def word(value: object, what: str) -> str:
-    """A reason as text. Raises PlanError where it is too long or no text that can be sent."""
+    """Return a reason as text. Raises PlanError if it is too long or cannot be sent as text."""
     text = str(value)
     if len(text) > LONGEST_WORD:
         raise PlanError(f"{what}: {len(text)} characters; at most {LONGEST_WORD}")

@@ -9,34 +9,34 @@ from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 
 ENDED_KEPT = 1_000
-"""Of applications that are not there, or not yet, so many saved rows are kept."""
+"""How many saved rows are kept of applications that are not live."""
 Row = TypeVar("Row")
 
 
 class Policy(Protocol):
     """A scheduling policy: a frozen dataclass whose fields are its options.
 
-    A policy without memory writes ``decide(view) -> Plan``; the registry lifts it to this form.
-    ``initial(view, saved)``
-    makes the memory at first, and again after a failure or a snapshot; absent, the memory starts as
-    None. ``save(memory)``
-    names the small durable part that survives a restart. Class attributes, all optional:
-    ``walks_tree`` (governs its subtree), ``leaf_only`` (only on a queue without children),
-    ``plan_api`` (the version of the policy API that it needs, see PLAN_API),
-    ``needs`` (``frozenset({"heartbeats"})``), ``asks_again`` (it may hold back for a reason outside
-    its scope, so a turn that took nothing is offered again in the next round, not only after its
-    next change or timer).
+    A policy without memory defines ``decide(view) -> Plan`` instead.
+    ``initial(view, saved)`` makes the memory at first, and again after a failure or a snapshot;
+    without it, the memory starts as None. ``save(memory)`` returns the small part of the memory
+    that survives a restart.
+
+    Class attributes, all optional: ``walks_tree`` (governs its subtree), ``leaf_only`` (only on a
+    queue without children), ``plan_api`` (the version of the policy API that it needs, see
+    PLAN_API), ``needs`` (``frozenset({"heartbeats"})``), ``asks_again`` (it may allocate nothing
+    for a reason outside its scope, so a turn that took nothing is offered again in the next round,
+    not only after its next change or timer).
     """
 
     def decide(self, view: ClusterView, memory: Any) -> tuple[Plan, Any]:
-        """The decisions for what the view shows, and the memory for the next call."""
+        """Return the decisions for what the view shows, and the memory for the next call."""
         ...
 
 
 def saved_rows(saved: Mapping[str, Row], view: ClusterView) -> dict[str, Row]:
-    """Of rows by application id that were saved, those to begin with: all of live applications, and
-    the newest ``ENDED_KEPT`` of others. An application may have ended while no policy process
-    looked, and no event reports it later; or it may come back after a ResourceManager's restart.
+    """Of the saved rows by application id, those to begin with: the rows of all live applications,
+    and the newest ``ENDED_KEPT`` of others. An application may have ended while no policy process
+    ran, and no event reports that later. Or it may come back after a ResourceManager's restart.
     """
     live = {app.id for app in view.applications}
     others = sorted((id_ for id_ in saved if id_ not in live), key=_age)[-ENDED_KEPT:]
@@ -45,6 +45,8 @@ def saved_rows(saved: Mapping[str, Row], view: ClusterView) -> dict[str, Row]:
 
 
 def _age(application: str) -> tuple[list[int], str]:
-    """YARN's ids hold the start of the ResourceManager and the application's number."""
+    """Return a key that sorts YARN's ids by the ResourceManager's start and the application's
+    number, which they contain.
+    """
     parts = application.split("_")
     return [int(part) for part in parts if part.isdecimal()], application

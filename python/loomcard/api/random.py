@@ -1,4 +1,4 @@
-"""Random values that are alike in both engines: seeded by (seed, application or node, sequence
+"""Random values that are the same in both engines: seeded by (seed, application or node, sequence
 number of the event).
 """
 
@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 
 def draw(seed: int, subject: str, sequence: int) -> float:
-    """A number in [0, 1), the same wherever and in whatever order it is drawn."""
+    """A number in [0, 1). It is the same wherever and in whatever order it is drawn."""
     digest = blake2b(f"{seed}/{subject}/{sequence}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
 

@@ -1,15 +1,15 @@
 """What a policy reports to people about a queue: figures and tables, each with a label and a unit.
 
-A policy states them once, as a frozen dataclass, and hands an object of it to ``plan.report``:
+A policy states them once, as a frozen dataclass, and passes an object of it to ``plan.report``:
 
     @dataclass(frozen=True, slots=True)
     class State:
         delta: float = shown("share of small jobs", unit="share", panel="delta")
         jobs: tuple[JobState, ...] = shown("jobs")
 
-A field is a figure: a number, a text, a truth, None where its type allows it, or a list of these.
-One whose type is a tuple or list of another dataclass is a table, a row an object. What crosses
-the wire is plain JSON (docs/reference/wire.md), so that no reader needs the class.
+A field is a figure: a number, a text, a truth value, None if its type allows it, or a list of
+these. A field whose type is a tuple or list of another dataclass is a table, one row per object.
+Plain JSON crosses the wire (docs/reference/wire.md), so that no reader needs the class.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ TYPED: Final = "typed"
 FORM: Final = 1
 _METADATA: Final = "loomcard.shown"
 LARGEST: Final = 8 << 20
-"""Bytes that a report may have as JSON: a reply that is longer than the ResourceManager reads would
-cost every queue its round.
+"""The most bytes of a report as JSON: a reply longer than the ResourceManager reads would cost
+every queue its round.
 """
 _SCALARS: Final = (bool, int, float, str, type(None))
 
 
 class ReportError(Exception):
-    """A report that cannot be shown; the message names class and field."""
+    """A report cannot be shown; the message names its class and field."""
 
 
 def shown(
     label: str, *, unit: str = "", panel: str = "", default: Any = dataclasses.MISSING
 ) -> Any:
-    """A field of a report's dataclass: how people call it, and its unit (``share``: a part of 1,
-    shown in percent). A number with a ``panel`` is also kept over time in run folders, and the
-    figures of one panel are drawn together. In a table's rows the panel has no meaning.
+    """Return a field of a report's dataclass, with the label for people and its unit (``share``: a
+    part of 1, shown in percent). A number with a ``panel`` is also kept over time in run folders,
+    and the figures of one panel are drawn together. In a table's rows the panel has no meaning.
     """
     about = {"label": label, "unit": unit, "panel": panel}
     return dataclasses.field(default=default, metadata={_METADATA: about})
 
 
 def as_json(state: object) -> dict[str, Any]:
-    """The report as plain JSON: a dataclass's object in the typed form, a dict as it stands.
+    """The report as plain JSON: an object of a dataclass in the typed form, a dict unchanged.
 
-    Raises ReportError where a value is not of its field's type, is not a finite number, or where
-    there is anything else than figures and tables.
+    Raises ReportError if a value is not of its field's type, if a number is not finite, or if there
+    is anything other than figures and tables.
     """
     if isinstance(state, dict):
         return dict(_plain(state, "a plain report"))
@@ -86,7 +86,7 @@ def as_json(state: object) -> dict[str, Any]:
 
 
 def values_of(report: Mapping[str, Any]) -> dict[str, Any]:
-    """A report's values by field name, from either form; a table as a list of dicts, a row each."""
+    """A report's values by field name, from either form; a table is a list of dicts, one per row."""
     if report.get(TYPED) != FORM:
         return dict(report)
     found = {each["name"]: each["value"] for each in report["figures"]}
@@ -97,7 +97,7 @@ def values_of(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def figures_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A report's figures with name, label, unit, panel and value; of a plain report one a key."""
+    """A report's figures with name, label, unit, panel and value; a plain report has one per key."""
     if report.get(TYPED) == FORM:
         found = report["figures"]
     else:
@@ -107,8 +107,8 @@ def figures_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True)
 class _Field:
-    """One field of a report's class: what is said of it, and the columns of a table (None: it is a
-    figure).
+    """One field of a report's class: its label and the like, and the columns of a table (None: it
+    is a figure).
     """
 
     name: str
@@ -133,7 +133,7 @@ def _form(cls: type) -> tuple[_Field, ...]:
 
 
 def _row(hint: Any) -> type | None:
-    """The dataclass of which a tuple or list is made; None for a figure."""
+    """The dataclass of the elements of a tuple or list; None for a figure."""
     inside = get_args(hint)[:1] if get_origin(hint) in (tuple, list) else ()
     return next((each for each in inside if isinstance(each, type) and is_dataclass(each)), None)
 
@@ -150,7 +150,7 @@ def _plain(state: object, name: str) -> Any:
 
 
 def _figure(value: Any, cls: type, place: str) -> Any:
-    """The value, if it can be shown."""
+    """Return the value if it can be shown. Raises ReportError otherwise."""
     for part in value if isinstance(value, list | tuple) else (value,):
         if not isinstance(part, _SCALARS):
             said = f"{cls.__name__}.{place}: expected a number, a text or rows, not {value!r}"

@@ -1,8 +1,9 @@
-"""Reservations for asks that are passed over: who is first in line and fits nowhere gets room kept.
+"""Reservations for asks that are passed over: if the first in line fits nowhere, room is reserved.
 
-An ask is passed over while containers of other shapes are allocated and none of its own. After a
-while the first in line of its queue wants a reservation; of all that want one, the round gives it
-to the ask that has waited longest, on the node that is likely to have enough soonest.
+An ask is passed over while containers of other shapes are allocated and none of its own shape is.
+After a while the first in line of its queue wants a reservation. Of all asks that want one, the
+round gives it to the one that has waited longest, on the node that is likely to have enough
+soonest.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ if TYPE_CHECKING:
     from loomcard.api.serve import Chooser
 
 RESERVE_AFTER_MS = 1_000
-"""How long an ask is passed over before room is reserved for it, unless a policy's option says
-else. 0: none is reserved. 1: at once, as soon as it fits nowhere, whether others are allocated
-anything or not.
+"""How many ms an ask is passed over before room is reserved for it, unless a policy's option says
+otherwise. 0: no room is reserved. 1: at once, as soon as it fits nowhere, whether other asks get
+containers or not.
 """
 
 RESERVATION = "RESERVATION"
-"""Begins the reason of an ask that waits for the room that is reserved for it; nodes' ids
-follow.
+"""The first word of the reason of an ask that waits for the room that is reserved for it; the ids
+of the nodes follow.
 """
 
 REVIEW_MS = 10_000
-"""How often the node of a reservation is chosen again."""
+"""After how many ms the node of a reservation is chosen again."""
 
 
 def serve_reservations(plan: Plan, rules: Chooser) -> bool:
-    """Allocate what fits into the room reserved for it, before anybody else is served; whether
-    anything was. A reservation whose ask a limit, or a rule of the policy's, now keeps from it is
-    given up.
+    """Allocate asks that fit into the room reserved for them, before any other ask is served.
+    Return whether there was one. A reservation is given up if a limit, or a rule of the policy, now
+    forbids its ask.
     """
     view, state = plan.view, plan.view._state
     allocated = False
@@ -76,8 +77,8 @@ def serve_reservations(plan: Plan, rules: Chooser) -> bool:
 
 def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> None:
     """Say that the first in line of a leaf queue wants a reservation, if it has been passed over
-    for ``after_ms`` (0: never). Who has a reservation, may have nothing, or asks for what no node
-    has is not first in line.
+    for ``after_ms`` (0: never). An application is not first in line if it has a reservation, may
+    have nothing, or asks for more than any node has.
     """
     view = plan.view
     passed = view._pending.passed_over(after_ms) if after_ms else ()
@@ -97,19 +98,21 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> 
 
 
 def age_of(ask: Ask) -> tuple[int, int, AskKey]:
-    """Who has waited longest comes first, whatever the numbers are; ties by submission."""
+    """Return a sort key: the ask that has waited longest comes first, whatever the numbers are;
+    ties by submission.
+    """
     return ask.since_ms, ask.application.submitted_ms, ask.key
 
 
 class ByShape:
-    """Asks by their shape, for ``want_first``; they are read when a shape is first asked for."""
+    """Asks by their shape, for ``want_first``; they are read at the first call of ``of``."""
 
     def __init__(self, asks: Callable[[], Iterable[Ask]]) -> None:
         self._asks = asks
         self._found: dict[Shape, list[Ask]] | None = None
 
     def of(self, shape: Shape) -> Iterable[Ask]:
-        """Those of a shape."""
+        """The asks of a shape."""
         if self._found is None:
             self._found = {}
             for ask in self._asks():
@@ -120,7 +123,7 @@ class ByShape:
 def want_first(
     plan: Plan, asks_of: Callable[[Shape], Iterable[Ask]], after_ms: int
 ) -> None:  # fmt: skip
-    """As ``want_room``, for a policy without a line: who has waited longest comes first."""
+    """As ``want_room``, for a policy without a line: the ask that has waited longest comes first."""
     view, state = plan.view, plan.view._state
     passed = view._pending.passed_over(after_ms) if after_ms else ()
     for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=age_of):
@@ -135,9 +138,10 @@ def want_first(
 def _first(
     plan: Plan, app: Application, passed: Container[Shape], rules: Chooser
 ) -> tuple[bool, Ask | None]:
-    """Whether anything that the application asks for may be allocated if there is room, and of what
-    has the same priority as the first such ask, the first that was passed over and fits nowhere:
-    who asks for small containers and large ones alike is passed over by itself.
+    """Whether any ask of the application may get a container if there is room; and, among those
+    with the priority of the first such ask, the first that was passed over and fits nowhere. An
+    application may ask for small and large containers: then its own small ones pass over its large
+    ones.
     """
     first: Ask | None = None
     for ask in app.asks:
@@ -172,8 +176,8 @@ def where_reserved(ask: Ask) -> str:
 
 
 def no_room(view: ClusterView, ask: Ask) -> str:
-    """Why an ask that fits nowhere waits: what it would fit into is reserved for it, or for others,
-    or there is no room at all.
+    """Why an ask that fits nowhere waits: the room that it needs is reserved for it, or for others,
+    or there is no such room.
     """
     state = view._state
     if not state.reservations:

@@ -1,5 +1,6 @@
-"""The loop that serves asks, once for all policies: a policy says who is next, the loop does the
-rest: reserved room, limits, turns, nodes, reasons, and room for who is passed over for too long.
+"""The loop that serves asks, for all policies. A policy says what is served next. The loop does the
+rest: reserved room, limits, turns, nodes, reasons, and reservations for asks that are passed over
+for too long.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from loomcard.model.reasons import Reason
 
 
 class ExhaustedShapes:
-    """Which shapes fit nowhere any more; nothing is freed while a round lasts.
+    """The shapes that fit nowhere any more; nothing is freed during a round.
 
-    ``shared``: with what earlier calls of the round found out already, and for the later ones.
+    ``shared``: use what earlier calls of the round found out, and add to it for later calls.
     """
 
     def __init__(self, view: ClusterView, *, shared: bool = True) -> None:
@@ -32,12 +33,12 @@ class ExhaustedShapes:
         return shape in self._shapes
 
     def everything(self) -> bool:
-        """Nothing that anybody asks for fits any more."""
+        """Whether no outstanding ask fits anywhere any more."""
         return len(self._shapes) >= len(self._state.shapes)
 
     def add(self, shape: Shape) -> None:
-        """One shape was found to fit nowhere: look at all shapes now, so that not every member
-        tries without success.
+        """Add a shape that was found to fit nowhere. At the first such shape, look at all shapes,
+        so that not every member tries without success.
         """
         if not self._shapes:
             first = self._state.fit_indexes.first
@@ -47,14 +48,14 @@ class ExhaustedShapes:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Chooser:
-    """Who is served next, and by which rules of the policy: what ``serve`` asks.
+    """What ``serve`` asks a policy: what is served next, and by which rules.
 
-    ``next`` and ``passed`` are the policy's; the others have a default, which is YARN's rule.
-    ``queue``: the policy's scope.
+    A policy must define ``next`` and ``passed``; the other methods have a default, which is YARN's
+    rule. ``queue``: the policy's scope.
     """
 
     reviews: ClassVar[bool] = True
-    """Whether the round chooses the node of an old reservation again; else the policy does."""
+    """Whether the round chooses the node of an old reservation again; if not, the policy does."""
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
@@ -62,30 +63,34 @@ class Chooser:
     # The order
 
     def update(self) -> None:
-        """See what changed since the last call, or by containers for which room was reserved."""
+        """Take in what changed since the last call, or by containers in reserved room."""
 
     def next(self, full: ExhaustedShapes) -> Any:
-        """Who is next: an application, of which the first ask that may have a container gets one;
-        one ask; or a queue with a policy of its own, which gets a turn. None: nobody.
+        """Return what is served next: an application (its first ask that may have a container gets
+        one), one ask, or a queue with a policy of its own (it gets a turn). None: nothing is left
+        to serve.
 
-        ``allocated`` or ``passed`` follows. ``full``: the shapes that fit nowhere any more.
+        A call of ``allocated`` or ``passed`` follows. ``full``: the shapes that fit nowhere any
+        more.
         """
         raise NotImplementedError
 
     def allocated(self, chosen: Any, ask: Any) -> None:
-        """What ``next`` returned got a container, of ``ask``; a queue took something (None)."""
+        """Note that what ``next`` returned got a container of ``ask``; None: a queue took
+        something.
+        """
 
     def passed(self, chosen: Any, *, forbidden: bool) -> None:
-        """What ``next`` returned got nothing: it is not next again in this call. ``forbidden``: by
-        ``forbids``, and not for want of room, a limit or the end of the turn.
+        """Note that what ``next`` returned got nothing: it is not next again in this call.
+        ``forbidden``: ``forbids`` was the cause, not lack of room, a limit or the end of the turn.
         """
         raise NotImplementedError
 
     def filled(self, ask: Ask) -> None:
-        """An ask got a container in the room that was reserved for it, before anybody else."""
+        """Note that an ask got a container in the room reserved for it, before any other ask."""
 
     def end(self) -> None:
-        """The call is over: who was passed may be next in the next call."""
+        """End the call: what was passed may be next in the next call."""
 
     # The rules
 
@@ -98,7 +103,7 @@ class Chooser:
         return None
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """The node for the ask's next container; None where it fits nowhere now."""
+        """The node for the ask's next container; None if it fits nowhere now."""
         return plan.place(ask)
 
     def takes(self, node: Node) -> bool:  # noqa: ARG002 - as above
@@ -106,27 +111,27 @@ class Chooser:
         return True
 
     def tag(self, ask: Ask) -> Any:  # noqa: ARG002 - as above
-        """What stays with the ask's next container (``plan.allocate``)."""
+        """The tag that stays with the ask's next container (``plan.allocate``)."""
         return None
 
     def turn(self, plan: Plan, child: Queue) -> bool:
-        """Let a child queue's policy decide; whether it took something."""
+        """Let a child queue's policy decide. Return whether it took something."""
         return plan.turn(child).count > 0
 
     # Who waits
 
     def nowhere(self, plan: Plan, ask: Ask, full: ExhaustedShapes) -> None:  # noqa: ARG002
-        """Give an ask its reason for which ``place`` found no node, though one has room."""
+        """Give a reason to an ask for which ``place`` found no node, although a node has room."""
         plan.wait(ask, Reason.BLACKLISTED if ask.relax_locality else Reason.LOCALITY)
 
     def report(self, plan: Plan) -> None:
-        """Nothing more fits: give asks that were not looked at their reason. By default it looks
-        at all members; who knows which have changed looks at these.
+        """Give a reason to the asks that were not looked at, because nothing more fits. By default
+        it looks at all members; a policy that knows which changed may look at those only.
         """
         report_waiting(plan, dict.fromkeys(plan.view.members))
 
     def reserve(self, plan: Plan, after_ms: int) -> None:
-        """Want room reserved for who has been passed over for ``after_ms`` (0: for nobody); by
+        """Want a reservation for what has been passed over for ``after_ms`` (0: no reservation); by
         default for the ask that has waited longest.
         """
         want_first(plan, ByShape(lambda: plan.view.asks).of, after_ms)
@@ -135,12 +140,12 @@ class Chooser:
 def serve(
     plan: Plan, chooser: Chooser, reserve_after_ms: int = RESERVE_AFTER_MS, *, shared: bool = True
 ) -> Plan:
-    """Allocate containers to whom ``chooser`` names, one after the other, until it names nobody or
-    the turn is used up; before them to those for whom room is reserved and there by now. Then who
-    waits has a reason, and who is passed over for ``reserve_after_ms`` (0: never) wants room
-    reserved.
+    """Allocate containers to what ``chooser`` names, one after the other, until it names nothing or
+    the turn is used up. Before that, allocate those that fit into the room reserved for them.
+    Afterwards, give asks that wait a reason, and want a reservation for what has been passed over
+    for ``reserve_after_ms`` (0: never).
 
-    ``shared``: as of ``ExhaustedShapes``; False where a policy adds rules about nodes.
+    ``shared``: as in ``ExhaustedShapes``; False if the policy adds rules about nodes.
     """
     chooser.update()
     if plan.spent:
@@ -182,10 +187,12 @@ def serve(
 
 
 def _serve_ask(plan: Plan, ask: Ask, full: ExhaustedShapes, rules: Chooser) -> bool:
-    """One container for an ask that no rule of the policy forbids, if there is a node for it."""
+    """Allocate one container of an ask that no rule of the policy forbids, if there is a node for
+    it. Return whether it did.
+    """
     shape = (ask.size, ask.label)
     if shape in full:
-        if not ask.reservations:  # else ``serve_reservations`` has said it
+        if not ask.reservations:  # otherwise ``serve_reservations`` gave the reason
             plan.wait(ask, no_room(plan.view, ask))
         return False
     limit = plan.limited(ask)
@@ -207,7 +214,9 @@ def _serve_ask(plan: Plan, ask: Ask, full: ExhaustedShapes, rules: Chooser) -> b
 
 
 def report_waiting(plan: Plan, unreported: dict[Member, None]) -> None:
-    """Asks that came while the cluster was full were not looked at; they wait for room alike."""
+    """Give a reason to asks that came while the cluster was full: they were not looked at, and wait
+    for room like the others.
+    """
     for member in unreported:
         if isinstance(member, Application):
             for ask in member.asks:

@@ -1,6 +1,6 @@
-"""What a policy sees: a read-only face on the live mirror, valid during one call.
+"""What a policy sees: a read-only view of the live mirror, valid during one call.
 
-It is live: what the plan allocates shows in it at once (``node.available``, ``application.used``,
+It is live: it shows at once what the plan allocates (``node.available``, ``application.used``,
 ``ask.count``).
 """
 
@@ -25,9 +25,9 @@ from loomcard.model.state import ClusterState
 NEVER = 1 << 62
 """A count of questions that no round reaches."""
 LOOK_EVERY = 32
-"""A policy may ask so often from one look at the clock to the next, unless it asks seldom."""
+"""The most questions of a policy between two looks at the clock, unless it asks seldom."""
 SELDOM_S = 0.002
-"""After so long without a question it asks seldom."""
+"""A policy asks seldom if more seconds than this pass between two looks at the clock."""
 
 Kind = TypeVar("Kind", bound=Event)
 T = TypeVar("T")
@@ -35,8 +35,8 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class TurnResult:
-    """What a turn took: count of containers, why it stopped (None: it took all it was offered), and
-    what the child used before and after.
+    """What a turn took: the count of containers, why it stopped (None: it took all that it was
+    offered), and what the child used before and after.
     """
 
     count: int
@@ -46,12 +46,12 @@ class TurnResult:
 
     @property
     def resource(self) -> Resource:
-        """The amounts that it took; all 0 where it took nothing."""
+        """The amounts that it took; all 0 if it took nothing."""
         return Resource(map(sub, self.after, self.before))
 
 
 NOTHING = "NOTHING"
-"""A turn ended because the child does not demand."""
+"""A turn ended because the child demands nothing."""
 NO_FIT = "NO_FIT"
 """A turn ended because what the child wants fits nowhere, or a limit forbids it."""
 WITHHELD = "WITHHELD"
@@ -59,15 +59,15 @@ WITHHELD = "WITHHELD"
 
 
 class TurnOver(BaseException):
-    """A policy went on long after the time of its turn was over; what it has decided counts."""
+    """A policy continued long after its turn's time had ended; what it has decided counts."""
 
 
 class RoundTime:
-    """When the time of a round's turns is over, so that a slow one ends with what it has.
+    """When the time of each turn of a round ends, so that a slow turn ends with what it has.
 
-    A clock outside says so, when a policy asks whether it may go on or where something fits; what
-    is noted is how often they had asked by then. A replay has no clock: its turns end at the same
-    questions (``cuts``).
+    A question is a call in which a policy asks whether it may continue or where something fits.
+    At questions, a clock outside the policy is read. The count of questions until then is noted. A
+    replay has no clock: its turns end at the same questions (``cuts``).
     """
 
     __slots__ = ("_clock", "_due", "_last_s", "_round_s", "_step", "asked", "cuts", "look_at")
@@ -78,20 +78,22 @@ class RoundTime:
         """``clock``: seconds since any zero; None: turns end at the questions ``cuts``."""
         self.asked = 0
         self.cuts: list[int] = []
-        """After so many questions the turn under way was over, or stopped when it was over."""
+        """The counts of questions after which the current turn's time ended, or after which it was
+        stopped because it continued.
+        """
         self._clock, self._round_s, self._due = clock, round_s, list(cuts)
         self._last_s, self._step = 0.0, 1
         self.look_at = self._due[0] if self._due else NEVER if clock is None else 1
 
     def begin(self, turn: Allowance) -> None:
-        """A turn begins: it has half of what is left to the one above it."""
+        """Begin a turn: it has half of the time that is left to the turn above it."""
         if self._clock is not None:
             self._last_s = now = self._clock()
             own_s = self._round_s if turn.above is None else (turn.above.end_s - now) / 2
             turn.end_s, turn.stop_s = now + own_s, now + 1.5 * own_s
 
     def look(self, turn: Allowance) -> None:
-        """A policy has asked for the ``look_at``-th time: see whether its turn is over."""
+        """See whether the turn's time has ended: a policy has asked for the ``look_at``-th time."""
         if self._clock is None:
             del self._due[0]
             self.look_at = self._due[0] if self._due else NEVER
@@ -107,9 +109,9 @@ class RoundTime:
 
 
 class Allowance:
-    """How much a turn may still take: containers, and amounts (None: no bound); every turn above it
-    pays too, so that ``count`` never exceeds what is left above. ``over``: its time is;
-    ``stopped``: so it was long ago.
+    """How much a turn may still take: containers, and amounts (None: no bound). Every turn above it
+    pays too, so that ``count`` never exceeds what is left above. ``over``: its time has ended;
+    ``stopped``: its time ended long ago.
     """
 
     __slots__ = (
@@ -131,7 +133,7 @@ class Allowance:
             self.time.begin(self)
 
     def allows(self, size: Resource) -> bool:
-        """Whether the turn may go on with one more container of ``size``."""
+        """Whether the turn may continue with one more container of ``size``."""
         return not self.over and self.has_room(size)
 
     def has_room(self, size: Resource) -> bool:
@@ -146,11 +148,11 @@ class Allowance:
         return True
 
     def spent(self) -> bool:
-        """No further container is allowed, whatever its size."""
+        """Whether no further container is allowed, whatever its size."""
         return self.over or self.count < 1
 
     def take(self, size: Resource) -> None:
-        """One container of ``size`` was allocated under this turn."""
+        """Subtract one container of ``size``, which was allocated in this turn."""
         turn: Allowance | None = self
         while turn is not None:
             turn.count -= 1
@@ -160,8 +162,8 @@ class Allowance:
 
 
 class ClusterView:
-    """The cluster as one policy instance may see it: the whole of its nodes, its own scope of
-    applications and queues.
+    """The cluster as one policy instance may see it: all nodes, and the applications and queues of
+    its own scope.
     """
 
     def __init__(self, state: ClusterState, queue: Queue, pending: PendingPlan) -> None:
@@ -197,7 +199,7 @@ class ClusterView:
         return len(self._state.nodes)
 
     def node(self, number: int) -> Node | None:
-        """The live node of a number; None if there is none any more."""
+        """The live node with that number; None if there is no such node any more."""
         return self._state.nodes.get(number)
 
     @property
@@ -217,8 +219,8 @@ class ClusterView:
 
     @property
     def capacity_version(self) -> int:
-        """Changes whenever shares of the whole do: with nodes, their capacities and labels, and
-        with the configuration. What was computed from capacities is to be computed again.
+        """A number that changes whenever shares of the cluster change: with nodes, their capacities
+        and labels, and with the configuration. Then compute again what came from capacities.
         """
         return self._state.capacity_version
 
@@ -230,7 +232,7 @@ class ClusterView:
     @property
     def capacity(self) -> Resource:
         """What the scope is entitled to now, by water-filling of use and demand down the tree; at
-        root the cluster.
+        the root, the capacity of the cluster.
         """
         if self._entitlement is None:
             return self._state.capacity
@@ -238,25 +240,25 @@ class ClusterView:
 
     @property
     def root(self) -> Queue:
-        """The root of the whole queue tree, which is more than the scope."""
+        """The root of the whole queue tree; the tree may be larger than the scope."""
         return self._state.queues[0]
 
     def find_queue(self, path: str) -> Queue | None:
-        """The queue of a full path, wherever it is in the tree."""
+        """The queue with that full path, anywhere in the tree; None if there is no such queue."""
         return self._state.by_path.get(path)
 
     def find_application(self, number: int) -> Application | None:
-        """The application of a number, wherever it is in the tree; None if it has ended."""
+        """The application with that number, anywhere in the tree; None if it has ended."""
         return self._state.applications.get(number)
 
     @property
     def members(self) -> Sequence[Member]:
-        """What the scope's capacity is shared among: its applications, or its child queues."""
+        """The members that share the scope's capacity: its applications, or its child queues."""
         return members_of(self.queue)
 
     @property
     def applications(self) -> Sequence[Application]:
-        """Every application in the scope, those of queues below included, by number."""
+        """Every application in the scope and in the queues below it, by number."""
         return sorted(applications_below(self.queue), key=lambda app: app.number)
 
     @property
@@ -266,13 +268,13 @@ class ClusterView:
 
     @property
     def free(self) -> Resource:
-        """What is free on all live nodes together."""
+        """The amounts that are free on all live nodes together."""
         return self._state.free
 
     @property
     def reservations(self) -> Sequence[Reservation]:
-        """All reservations of the cluster; ``ask.reservations`` and ``node.reservation`` are those
-        of one.
+        """All reservations of the cluster; ``ask.reservations`` has those of one ask and
+        ``node.reservation`` that of one node.
         """
         return list(self._state.reservations)
 
@@ -289,25 +291,25 @@ class ClusterView:
 
     @property
     def shapes(self) -> Collection[Shape]:
-        """What outstanding asks of the whole cluster are for: (size, node label), each once."""
+        """The shapes of all outstanding asks of the cluster: (size, node label), each once."""
         return self._state.shapes
 
     @property
     def exhausted(self) -> set[Shape]:
-        """The shapes that policies found to fit nowhere any more in this round; see
+        """The shapes that fit nowhere any more in this round, as policies have found; see
         ``ExhaustedShapes``.
         """
         return self._pending.exhausted
 
     def passed_over(self, after_ms: int) -> Collection[Shape]:
-        """The shapes of which no container was allocated for ``after_ms``, while containers of
-        others were; with ``AT_ONCE_MS`` whether others were or not.
+        """The shapes that got no container for ``after_ms`` while other shapes got some. With
+        ``AT_ONCE_MS`` it does not matter whether other shapes got some.
         """
         return self._pending.passed_over(after_ms)
 
     def first_fit(self, size: Resource, label: str) -> Node | None:
-        """The node of the lowest number on which such a container fits now; None where it fits
-        nowhere. Found in an index of the shape, without a walk over the nodes.
+        """The node with the lowest number on which such a container fits now; None if it fits
+        nowhere. An index of the shape finds it, without a walk over the nodes.
         """
         return self._state.fit_indexes.first(size, label)
 
@@ -319,28 +321,31 @@ class ClusterView:
 
     @property
     def lending(self) -> bool:
-        """The last stage of a round: what is left of shared partitions goes to asks without a
-        label, and to them alone.
+        """Whether this is the last stage of a round: what is left of shared partitions goes only to
+        asks without a label.
         """
         return bool(self._state.fit_indexes.shared)
 
     def limited(self, ask: Ask) -> Reason | None:
-        """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
-        none does.
+        """The limit of the queue tree that forbids one more container of ``ask`` anywhere; None if
+        no limit does.
         """
         return self._state.limited(ask)
 
     def timer_of(self, queue: Queue) -> int | None:
-        """When the policy of a queue wants to be called again, of those called in this round."""
+        """When the policy of a queue wants to be called again, in ms; None if it was not called in
+        this round or set no timer.
+        """
         return self._pending.wakes.get(queue.number)
 
     # What is kept between calls
 
     def cache(self, key: Any, make: Callable[[], T]) -> T:
-        """What is kept under ``key`` for this policy at this queue; ``make`` makes it at first.
+        """The value kept under ``key`` for this policy at this queue; ``make`` makes it at first.
 
-        It is kept from round to round. It is dropped after a snapshot, a restart, another
-        configuration, and when the policy has raised: keep only what follows from the view.
+        It is kept from round to round. It is dropped after a snapshot, after a restart, with
+        another configuration, and when the policy has raised an exception. So keep only what can be
+        computed from the view again.
         """
         values = self._cache.values
         if key not in values:
@@ -349,11 +354,11 @@ class ClusterView:
         return kept
 
     def watch(self, queue: Queue, changed: dict[Member, None] | None = None) -> dict[Member, None]:
-        """A set, as a dict without values, to which every change below ``queue`` adds the member
-        of it that changed: one of its applications, or a child queue. At first all are in it. The
-        policy clears it.
+        """Return a set, as a dict without values. Every change below ``queue`` adds to it the
+        member that changed: one of the queue's applications, or a child queue. At first all members
+        are in it. The policy clears it.
 
-        ``changed``: the set to use; by default a new one. It lives as long as what is cached.
+        ``changed``: the set to use; by default a new one. It lives as long as cached values do.
         """
         changed = {} if changed is None else changed
         changed.update(dict.fromkeys(members_of(queue)))
@@ -361,7 +366,7 @@ class ClusterView:
         return changed
 
     def watch_nodes(self) -> dict[Node, None]:
-        """As ``watch``, of nodes that joined or left, or whose room, capacity or label changed."""
+        """As ``watch``, for nodes: those that joined, left, or changed room, capacity or label."""
         changed = dict.fromkeys(self._state.nodes.values())
         self._cache.watch(self._state.node_watchers, changed)
         return changed
@@ -372,7 +377,7 @@ class ClusterView:
 
     @property
     def changes(self) -> Sequence[Event]:
-        """What happened in the scope since the policy was last called; empty from the second call
+        """What happened in the scope since the last call of the policy; empty from the second call
         of a round on.
         """
         inside: dict[Queue, bool] = {}
@@ -401,13 +406,13 @@ def members_of(queue: Queue) -> list[Member]:
 
 
 def asks_below(member: Member) -> list[Ask]:
-    """Every outstanding ask of an application, or of all applications of a queue and below it."""
+    """Every outstanding ask of an application, or of all applications in and below a queue."""
     apps = sorted(applications_below(member), key=lambda app: app.number)
     return [ask for app in apps for ask in app.asks if ask.count > 0]
 
 
 def applications_below(member: Member) -> list[Application]:
-    """An application itself, or all of a queue and below it."""
+    """An application itself, or all applications in and below a queue."""
     if isinstance(member, Application):
         return [member]
     if member.leaf:
