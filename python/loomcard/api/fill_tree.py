@@ -56,7 +56,7 @@ class Level(MemberIndex):
         self._refused: list[tuple[Shape | None, Entry]] = []  # by forbids, until it is asked again
 
     def update(self, view: ClusterView) -> None:
-        """Re-key what changed since the last call; a level with its own state updates that first."""
+        """Re-key what changed since the last call; a level with own state updates that first."""
         if self.stale or self.capacity_version != view.capacity_version:
             self.refresh(view.capacity_version, self.order)
 
@@ -119,7 +119,7 @@ def _governed(scope: Queue) -> list[Queue]:
 
 
 class _Tree(Chooser):
-    """The levels of a scope, walked from its root down to the first member that may get something."""
+    """The levels of a scope, walked down from its root to the first that may get something."""
 
     def __init__(self, view: ClusterView, levels: Levels) -> None:
         super().__init__(view.queue)
@@ -193,7 +193,7 @@ class _Tree(Chooser):
         return SHARE
 
     def turn(self, plan: Plan, child: Queue) -> bool:
-        """Give the child a turn for one container, or for all if no other member demands anything."""
+        """Give the child a turn for one container, or for all if no other member demands any."""
         level = self._path[-1]
         alone = not level.one_at_a_time and all(len(each.entries) == 1 for each in self._path)
         return take_turn(plan, level, child, ALL if alone else 1, level.limit_of(child))

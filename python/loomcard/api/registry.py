@@ -1,5 +1,5 @@
-"""Finds policies by name: that of an installed package's entry point in the group
-``loomcard.policies``, that of a class that this process registered, or ``path/to/file.py:Class``.
+"""Find policies by name: the name of an installed package's entry point in the group
+``loomcard.policies``, of a class that this process registered, or ``path/to/file.py:Class``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from loomcard.validation import error_text
 from loomcard.wire.older import OPTIONS, renamed
 
 GROUP = "loomcard.policies"
-"""The entry point group in which an installed package names its policies: Loomcard too, in its
-pyproject.toml, which is the only list of its policies.
+"""The entry point group in which an installed package names its policies. Loomcard does so too: its
+pyproject.toml is the only list of its policies.
 """
 
 _registered: dict[str, type] = {}
@@ -39,7 +39,7 @@ P = TypeVar("P", bound=type)
 
 
 class PolicyNotFoundError(Exception):
-    """No such policy, or it cannot be loaded; ``hint`` says what to do."""
+    """There is no such policy, or it cannot be loaded; ``hint`` says what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class PolicyNotFoundError(Exception):
 def register(name: str) -> Callable[[P], P]:
     """Class decorator: make a policy known by ``name`` in this process only, as in a test or a
     notebook. A policy that an entry point or ``path/to/file.py:Class`` names does not need it.
-    Raises ValueError where another class has that name.
+    Raises ValueError if another class has that name.
     """
 
     def enter(cls: P) -> P:
@@ -66,13 +66,13 @@ def register(name: str) -> Callable[[P], P]:
 
 
 def registered() -> Mapping[str, type]:
-    """The classes that this process registered, by name: no other process can find them."""
+    """The classes that this process registered, by name. No other process can find them."""
     return dict(_registered)
 
 
 def known_names() -> set[str]:
     """The names of all policies that can be named here, whether they can be loaded or not. Raises
-    PolicyNotFoundError where Loomcard is not installed.
+    PolicyNotFoundError if Loomcard is not installed.
     """
     if not _own():
         raise _not_installed()
@@ -80,8 +80,8 @@ def known_names() -> set[str]:
 
 
 def built_in() -> Mapping[str, str]:
-    """Loomcard's own policies: name -> ``module:Class``. Empty where Loomcard's sources are on the
-    path but no installed metadata belongs to them.
+    """Loomcard's own policies: name -> ``module:Class``. Empty if Loomcard's sources are on the
+    path without installed metadata.
     """
     return {name: point.value for name, point in _own().items()}
 
@@ -97,7 +97,7 @@ class Known:
 
 def names() -> list[Known]:
     """Every policy that can be named, by name; one that cannot be loaded is listed with the reason
-    as its summary. Raises PolicyNotFoundError where Loomcard is not installed.
+    as its summary. Raises PolicyNotFoundError if Loomcard is not installed.
     """
     known = []
     installed = _entry_points()
@@ -115,17 +115,17 @@ def names() -> list[Known]:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What the configuration in force says of policies' files: only what was applied may run.
+    """What the configuration in force says about policies' files: only applied texts may run.
 
     ``hashes``: the SHA-256 of each file's text, by the policy's name. ``copies``: the folder that
-    keeps the texts which were applied, for a process that starts after a file was edited.
+    keeps the applied texts, for a process that starts after a file was edited.
     """
 
     hashes: Mapping[str, str]
     copies: Path | None = None
 
     def copy(self, digest: str) -> bytes | None:
-        """The text of that hash, if it is kept."""
+        """The text with that hash; None if it is not kept."""
         if self.copies is None or not _DIGEST.fullmatch(digest):
             return None
         try:
@@ -135,7 +135,7 @@ class Applied:
         return text if hashlib.sha256(text).hexdigest() == digest else None
 
     def keep(self, digest: str, text: bytes) -> None:
-        """Keeps a text; a disk that cannot take it stops nobody."""
+        """Keep a text; if the disk cannot take it, nothing is raised."""
         if self.copies is None or self.copy(digest) is not None:
             return
         draft = self.copies / f"{digest}.draft"
@@ -146,14 +146,14 @@ class Applied:
 
 
 def take_notices() -> list[str]:
-    """What an operator should know about the policies' files; each is returned once."""
+    """Return what an operator should know about the policies' files; each notice only once."""
     taken = _notices.copy()
     _notices.clear()
     return taken
 
 
 def file_hash(name: str) -> str | None:
-    """The SHA-256 of the text that ``name`` was last loaded from; None when that is no file."""
+    """The SHA-256 of the text from which ``name`` was last loaded; None if that is not a file."""
     return _digests.get(name)
 
 
@@ -162,9 +162,9 @@ def find(
 ) -> type:
     """The policy class that ``name`` stands for.
 
-    ``search``: the folders that files may be loaded from; None: any path (offline commands).
-    ``applied``: a file counts with the text that was applied; None: with its present one. Either
-    is executed once in a process. Raises PolicyNotFoundError.
+    ``search``: the folders from which files may be loaded; None: any path (offline commands).
+    ``applied``: use the applied text of a file; None: its present text. Each text is executed once
+    per process. Raises PolicyNotFoundError if there is no such class or it cannot be loaded.
     """
     if ".py:" in name:
         return _from_file(name, search, applied)
@@ -187,13 +187,13 @@ def find(
 
 
 def class_wanted(file: str) -> str:
-    """What to do where a policy's file is named without its class."""
+    """The hint for a policy's file that is named without its class."""
     return f"name the class, too: {file}:Class"
 
 
 def found_beside(name: str, folder: Path) -> str:
-    """``name`` as ``find`` takes it from here: a policy's file that lies in ``folder`` with the
-    path that leads to it, any other name as it stands.
+    """Return ``name`` as ``find`` needs it here: a policy's file in ``folder`` with the path to it,
+    any other name unchanged.
     """
     file = folder / name.rpartition(":")[0]
     return str(folder / name) if ".py:" in name and file.is_file() else name
@@ -206,7 +206,7 @@ def build(
     search: Sequence[Path] | None = None,
     applied: Applied | None = None,
 ) -> Any:
-    """The policy object for a configuration's name and options. Raises PolicyNotFoundError,
+    """Return the policy object for a configuration's name and options. Raises PolicyNotFoundError,
     TypeError or ValueError.
     """
     cls = find(name, search=search, applied=applied)
@@ -214,7 +214,7 @@ def build(
 
 
 def todays_options(cls: type, options: dict[str, Any]) -> dict[str, Any]:
-    """The options by today's names, where the policy has those and not the former ones."""
+    """The options by today's names, if the policy has these names and not the former ones."""
     known = getattr(cls, "__dataclass_fields__", {})
     names = {a: b for a, b in OPTIONS.items() if b in known and a not in known}
     return renamed(options, names)
@@ -227,7 +227,7 @@ def takes_memory(policy: Any) -> bool:
 
 @cache
 def _own() -> dict[str, EntryPoint]:
-    """Loomcard's own entry points by name; they stay as they are while a process lives."""
+    """Loomcard's own entry points by name; they do not change during a process."""
     try:
         points = distribution("loomcard").entry_points.select(group=GROUP)
     except PackageNotFoundError:
@@ -236,12 +236,14 @@ def _own() -> dict[str, EntryPoint]:
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    """All entry points by name. No other package takes the name of one of Loomcard's policies."""
+    """All entry points by name. No other package can take the name of a policy of Loomcard."""
     return {point.name: point for point in entry_points(group=GROUP)} | _own()
 
 
 def _only(name: str, offered: Collection[EntryPoint]) -> EntryPoint:
-    """The one that is offered; two packages may not offer different classes under one name."""
+    """The one entry point that is offered; two packages must not offer different classes under the
+    same name.
+    """
     classes = sorted({each.value for each in offered})
     if len(classes) == 1:
         return next(iter(offered))
@@ -297,7 +299,7 @@ def _from_file(name: str, search: Sequence[Path] | None, applied: Applied | None
 
 
 def _module(name: str, search: Sequence[Path] | None, applied: Applied | None) -> ModuleType:
-    """The module of a policy's file: that of the text which was applied, or of the present one."""
+    """The module of a policy's file, made from the applied text or from the present one."""
     wanted = None if applied is None else applied.hashes.get(name)
     if wanted is None or (name, wanted) not in _modules:
         path, text = _text(name, search, applied, wanted)
@@ -315,7 +317,7 @@ def _module(name: str, search: Sequence[Path] | None, applied: Applied | None) -
 def _text(
     name: str, search: Sequence[Path] | None, applied: Applied | None, wanted: str | None
 ) -> tuple[Path, bytes]:
-    """Where the file is, and the text that counts: the ``wanted`` one, if any is wanted."""
+    """Where the file is, and the text to use: the ``wanted`` one, if there is one."""
     kept = None if applied is None or wanted is None else applied.copy(wanted)
     try:
         path = _locate(Path(name.rpartition(":")[0]), search, name)
@@ -358,7 +360,7 @@ def _executed(path: Path, text: bytes) -> ModuleType:
 
 
 def _line(path: Path, error: BaseException) -> str:
-    """The last line of the file that led to what its import raised; empty if none is known."""
+    """The last line of the file that led to the exception of its import; empty if unknown."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return str(error.lineno or "")
     calls = traceback.walk_tb(error.__traceback__)
@@ -396,7 +398,7 @@ def _checked(cls: Any, where: str) -> type:
             "write decide(self, view), or decide(self, view, memory)",
         )
     wanted = getattr(cls, "plan_api", 1)
-    if wanted not in (PLAN_API - 1, PLAN_API):  # names of the version before still work
+    if wanted not in (PLAN_API - 1, PLAN_API):  # names of the previous version still work
         raise PolicyNotFoundError(
             f"{where} needs version {wanted!r} of the policy API, and this Loomcard has version"
             f" {PLAN_API}",
@@ -412,7 +414,7 @@ def _checked(cls: Any, where: str) -> type:
 
 
 def _callable_as_decide(method: FunctionType) -> bool:
-    """Whether a round can call it, with the view or with view and memory (`takes_memory`)."""
+    """Whether a round can call it, with the view alone or with view and memory (`takes_memory`)."""
     signature = inspect.signature(method)
     try:
         signature.bind(*range(min(max(len(signature.parameters), 2), 3)))

@@ -86,7 +86,7 @@ def as_json(state: object) -> dict[str, Any]:
 
 
 def values_of(report: Mapping[str, Any]) -> dict[str, Any]:
-    """A report's values by field name, from either form; a table is a list of dicts, one per row."""
+    """A report's values by field name, from either form; a table is a list of dicts (its rows)."""
     if report.get(TYPED) != FORM:
         return dict(report)
     found = {each["name"]: each["value"] for each in report["figures"]}
@@ -97,7 +97,7 @@ def values_of(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def figures_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A report's figures with name, label, unit, panel and value; a plain report has one per key."""
+    """A report's figures with name, label, unit, panel, value; a plain report has one per key."""
     if report.get(TYPED) == FORM:
         found = report["figures"]
     else:

@@ -123,7 +123,7 @@ class ByShape:
 def want_first(
     plan: Plan, asks_of: Callable[[Shape], Iterable[Ask]], after_ms: int
 ) -> None:  # fmt: skip
-    """As ``want_room``, for a policy without a line: the ask that has waited longest comes first."""
+    """As ``want_room``, for a policy without a line: the ask that waited longest comes first."""
     view, state = plan.view, plan.view._state
     passed = view._pending.passed_over(after_ms) if after_ms else ()
     for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=age_of):

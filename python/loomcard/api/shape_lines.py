@@ -1,5 +1,5 @@
-"""Lines by shape of container, for policies whose users ask for many shapes: what is served next of
-each shape, and which shapes may fit somewhere.
+"""One line per shape of container, for policies that serve many shapes: what is served next of each
+shape, and which shapes may fit somewhere.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ Keys = dict[tuple[Shape, Any], None]
 class ShapeLines:
     """A line for each shape of container, kept from call to call.
 
-    An entry is a tuple that sorts by what goes first and ends with what it stands for, its key: an
-    application, or an ask. A key stands once in a line. Keys are not compared: an entry is kept
-    with a number before its key, and of entries that tie the one that entered first goes first.
+    An entry is a tuple. Its elements sort it, the first in line least. Its last element is its key:
+    the application or ask that it stands for. A line contains a key only once. Keys are not
+    compared: if entries tie, the one that entered first comes first, by a number kept before its
+    key.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class ShapeLines:
         self._entered = 0
 
     def enter(self, owner: Any, entries: Iterable[tuple[Shape, Entry]]) -> None:
-        """Give ``owner`` these places, and take those that it had: for each change of it."""
+        """Give ``owner`` these places instead of those that it had; call it at each change."""
         keys: Keys = {}
         for shape, entry in entries:
             key = entry[-1]
@@ -50,31 +51,31 @@ class ShapeLines:
             self._owned[owner] = keys
 
     def leave(self, shape: Shape, key: Any) -> None:
-        """Take one place."""
+        """Take one place away."""
         line = self._lines.get(shape)
         if line is not None:
             line[0].pop(key, None)
 
     def shapes(self) -> list[Shape]:
-        """Those that somebody stands in line for."""
+        """The shapes whose lines are not empty."""
         return [shape for shape, (current, _) in self._lines.items() if current]
 
     def entries(self, shape: Shape) -> list[Entry]:
-        """All of a line, in no order."""
+        """All entries of a line, in no order."""
         kept = self._lines[shape][0].values() if shape in self._lines else ()
         return [_as_entered(each) for each in kept]
 
     def top(self, shape: Shape) -> Entry | None:
-        """The first of a line; it stays. None: nobody is left."""
+        """Return the first entry of a line without removing it; None if the line is empty."""
         kept = self._lines[shape][1].top()
         return None if kept is None else _as_entered(kept)
 
     def set_aside(self, shape: Shape) -> None:
-        """The first of a line gets nothing now; ``put_back`` gives it its place again."""
+        """Remove the first of a line for now; ``put_back`` gives it its place again."""
         self._aside.append((shape, self._lines[shape][1].pop()))
 
     def put_back(self) -> None:
-        """The call is over: who was set aside may try again in the next."""
+        """End the call: entries that were set aside may try again in the next."""
         for shape, entry in self._aside:
             current, heap = self._line(shape)
             if current.get(entry[-1]) is entry:
@@ -84,7 +85,7 @@ class ShapeLines:
     def _line(self, shape: Shape) -> tuple[dict[Any, Entry], LazyHeap]:
         line = self._lines.get(shape)
         if line is None:
-            if len(self._lines) % SHAPES_KEPT == 0:  # forget shapes that nobody stands in line for
+            if len(self._lines) % SHAPES_KEPT == 0:  # forget shapes with empty lines
                 self._lines = {s: line for s, line in self._lines.items() if line[0]}
             current: dict[Any, Entry] = {}
             line = self._lines[shape] = current, LazyHeap(current)
@@ -96,22 +97,22 @@ def _as_entered(kept: Entry) -> Entry:
 
 
 class OpenShapes:
-    """The shapes that may fit somewhere, as one policy finds out in a round. Call ``begin`` at each
-    call. ``in``: whether a shape may fit.
+    """The shapes that may fit somewhere, as one policy finds out in a round. Call ``begin`` in each
+    call of the policy. ``shape in open_shapes``: whether it may fit.
     """
 
     def __init__(self, view: ClusterView) -> None:
         self.begin(view)
 
     def begin(self, view: ClusterView) -> None:
-        """A call of the policy begins."""
+        """Begin a call of the policy."""
         self._view, self._full = view, ExhaustedShapes(view)
 
     def __contains__(self, shape: object) -> bool:
         return shape not in self._full
 
     def find(self, shape: Shape) -> Node | None:
-        """The node of the lowest number on which it fits; None: it fits nowhere in this round."""
+        """The node with the lowest number on which it fits; None: nowhere in this round."""
         if shape in self._full:
             return None
         node = self._view.first_fit(*shape)
@@ -120,13 +121,13 @@ class OpenShapes:
         return node
 
     def none(self) -> bool:
-        """Nothing that anybody asks for fits any more."""
+        """Whether no outstanding ask fits anywhere any more."""
         return self._full.everything()
 
 
 class RoomIndex:
-    """By shape, the numbers of the nodes with room for one container more, kept from call to call:
-    each looks at the nodes that changed.
+    """By shape, the numbers of the nodes with room for one more container. They are kept from call
+    to call; each call looks only at nodes that changed.
     """
 
     def __init__(self, view: ClusterView) -> None:

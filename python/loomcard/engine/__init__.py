@@ -1,1 +1,1 @@
-"""What both engines share: the mirror, the round over all policies, the session."""
+"""The parts that both engines share: the mirror, the round over all policies, the session."""

@@ -1,7 +1,7 @@
-"""A plan carried out on a cluster's state: what PlanCommitter does in the ResourceManager.
+"""Carry a plan out on a cluster's state, as PlanCommitter does in the ResourceManager.
 
-The simulator carries plans out under its limits; replay and the reader of segment headers repeat
-plans whose decisions were checked when they were made.
+The simulator carries plans out under its limits. Replay and the reader of segment headers repeat
+plans; their decisions were checked when they were made.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Refusal = tuple[int, int, Reason]
 
 
 class Commit:
-    """Carries decisions out on ``state``, one after the other, as of ``now_ms``.
+    """Carries decisions out on ``state``, one after the other, at the time ``now_ms``.
 
-    ``allocated`` is called with each container before the next one is judged, ``preempted`` with
-    each that is to be taken back. ``checked``: limits are checked, too; without it only that what a
-    decision names is there.
+    ``allocated`` is called with each container before the next one is checked, ``preempted`` with
+    each that is to be taken back. ``checked``: check limits too; otherwise check only that what a
+    decision names exists.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Commit:
         allocated: Callable[[Container], None] = lambda _: None,
         preempted: Callable[[PendingPreemption], None] = lambda _: None, *, checked: bool = True,
     ) -> None:  # fmt: skip
-        self.steps: list[Step] = []  # one for each decision of which something was done
+        self.steps: list[Step] = []  # one for each decision that was carried out, at least in part
         self.refusals: list[Refusal] = []
         self._state = state
         self._now_ms = now_ms
@@ -41,8 +41,9 @@ class Commit:
         self._checked = checked
 
     def run(self, decisions: Sequence[Decision], tags: Sequence[Any] = ()) -> None:
-        """Carry out what may be; ``tags``: those of the decisions' containers, if there are any.
-        Raises ValueError for a count that the ask never had, unless limits are checked.
+        """Carry out the decisions that are allowed. ``tags``: the tags of the decisions'
+        containers, if any. Raises ValueError for a count that the ask does not have, unless limits
+        are checked.
         """
         for index, decision in enumerate(decisions):
             left = 1
@@ -118,8 +119,8 @@ class Commit:
 def repeat(
     state: ClusterState, decisions: Sequence[Decision], now_ms: int, tags: Sequence[Any] = ()
 ) -> list[Step]:
-    """Carry recorded decisions out again, on the state that they were made in; a step for each.
-    Raises ValueError where one names what is not there.
+    """Carry recorded decisions out again, on the state in which they were made. Return one step for
+    each. Raises ValueError if a decision names something that does not exist.
     """
     commit = Commit(state, now_ms, checked=False)
     commit.run(decisions, tags)

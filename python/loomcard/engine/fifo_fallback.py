@@ -1,4 +1,4 @@
-"""Who serves a queue whose policy raises: first in, first out, until the policy is tried again."""
+"""Serve a queue whose policy raises: first in, first out, until the policy is tried again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from loomcard.model.queue import Queue
 FIRST_REST_MS = 1_000
 LONGEST_REST_MS = 300_000
 GOOD_CALLS = 20
-"""So many calls without a fault, and the next fault is the first one again."""
+"""After this many calls without a fault, the next fault counts as the first one again."""
 
 
 class FifoFallback:
-    """Serves the scope of one instance while its policy rests, after each fault for twice as long
-    as before. The other instances do not notice.
+    """Serves the scope of one instance while its policy rests. After each fault the policy rests
+    twice as long as before. Other instances are not affected.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class FifoFallback:
         self._cache = Cache()
 
     def is_serving(self, now_ms: int) -> bool:
-        """Whether the policy rests; when it is tried again, what was kept to serve is dropped."""
+        """Return whether the policy rests. If not, drop what the fallback has cached."""
         if now_ms < self.until_ms:
             return True
         if self._cache.values:
@@ -35,7 +35,7 @@ class FifoFallback:
         return False
 
     def fault(self, now_ms: int) -> int:
-        """The policy raised: for how many milliseconds it rests."""
+        """Note that the policy raised. Return for how many milliseconds it rests."""
         rest_ms = min(LONGEST_REST_MS, FIRST_REST_MS << min(self.faults, 10))
         self.faults += 1
         self.good = 0
@@ -43,7 +43,7 @@ class FifoFallback:
         return rest_ms
 
     def worked(self) -> None:
-        """The policy was called and raised nothing."""
+        """Note that the policy was called and raised nothing."""
         if self.faults:
             self.good += 1
             if self.good >= GOOD_CALLS:
@@ -58,11 +58,11 @@ class FifoFallback:
             view._cache = own
 
     def state(self) -> list[int] | None:
-        """What a journal keeps of it; None: nothing has happened."""
+        """The state that a journal keeps; None: there was no fault."""
         return [self.faults, self.good, self.until_ms] if self.faults else None
 
     def restore(self, state: list[int] | None) -> None:
-        """Go on from a journal's ``state``."""
+        """Continue from a journal's ``state``."""
         if state is not None:
             self.faults, self.good, self.until_ms = state
 

@@ -30,9 +30,9 @@ class Instance:
         self.faulty = False  # it raised in this round
         self.untried = True  # neither called nor tried
         self.called = False  # in this round
-        self.cut = False  # its time in this round is over
-        self.exhausted = False  # its last turn of this round left over some of what it was offered
-        self.plan: Plan | None = None  # of this round, where later turns go on with it
+        self.cut = False  # its time in this round has ended
+        self.exhausted = False  # its last turn of this round did not take all that it was offered
+        self.plan: Plan | None = None  # of this round, if later turns continue with it
         self.reported_ms: int | None = None
         self.view = ClusterView(mirror.state, queue, PendingPlan(mirror.state, 0))
 
@@ -40,7 +40,7 @@ class Instance:
         """Build its policy. Raises PolicyNotFoundError, and whatever the constructor raises."""
         policy = self._make()
         self.takes_memory = registry.takes_memory(policy)
-        # One that waits for heartbeats can take at each of them what it left before.
+        # A policy that waits for heartbeats can take at each of them what it left before.
         hears = "heartbeats" in getattr(policy, "needs", ())
         self.asks_again = hears or bool(getattr(policy, "asks_again", False))
         self.policy = policy

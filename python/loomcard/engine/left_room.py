@@ -1,4 +1,4 @@
-"""Whether there is room left for what is asked for, and so why a turn took nothing."""
+"""Whether room is left for the outstanding asks, and thus why a turn took nothing."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from loomcard.model.state import ClusterState
 
 
 class LeftRoom:
-    """What is known of it in one stage of a round, in which no room comes back."""
+    """What is known about the room left in one stage of a round; no room is freed in a stage."""
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._none = False
-        self._fitting: Shape | None = None  # what was found to fit somewhere
+        self._fitting: Shape | None = None  # a shape that was found to fit somewhere
 
     def forget(self) -> None:
-        """Another stage begins, or what was allocated was taken back."""
+        """Forget what is known: another stage begins, or allocations were taken back."""
         self._none = False
 
     def is_none(self, exhausted: Container[Shape]) -> bool:
-        """Nothing that anybody asks for fits; what is ``exhausted`` is known not to."""
+        """Whether no outstanding ask fits; shapes in ``exhausted`` are known not to fit."""
         if not self._none:
             first, some = self._state.fit_indexes.first, self._fitting
             if some is not None and first(*some) is not None:
@@ -35,7 +35,7 @@ class LeftRoom:
         return self._none
 
     def stopped(self, instance: Instance, exhausted: Container[Shape]) -> str:
-        """Why it took nothing: nothing fits, or its policy would not."""
+        """Why an instance took nothing: nothing fits, or its policy withheld its asks."""
         allowance = instance.view._allowance
         assert allowance is not None
         if instance.asks_again or instance.asks_below or self.is_none(exhausted):
@@ -48,7 +48,7 @@ class LeftRoom:
 
 
 def could_lend(state: ClusterState) -> bool:
-    """Whether some container that is asked for without a label fits on a shared node."""
+    """Whether a container of some ask without a label fits on a shared node."""
     shared, fit_indexes = state.partitions.shared, state.fit_indexes
     sizes = (size for size, label in state.shapes if not label)
     return any(fit_indexes.lent(size, shared) is not None for size in sizes)

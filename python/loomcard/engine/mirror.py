@@ -1,9 +1,8 @@
-"""The Python side's copy of the cluster: records in, state and events out. Java (or the
-simulator) is the truth.
+"""The Python side's copy of the cluster: records come in, state and events go out. Java (or the
+simulator) has the true state.
 
-A gap in the sequence, or counts that differ from the engine's, make the mirror untrustworthy:
-``apply`` then says why,
-and the engine's next batch begins with a snapshot.
+A gap in the sequence, or counts that differ from the engine's, make the mirror untrustworthy. Then
+``apply`` raises an error with the cause, and the engine's next batch begins with a snapshot.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from loomcard.wire import older
 
 
 class UntrustworthyError(Exception):
-    """The mirror cannot be right any more; the message says why."""
+    """The mirror is wrong, or may be; the message says why."""
 
 
 class Mirror:
-    """The state, the last plan until its outcomes are known, and what changed since the policies
-    were last called.
+    """The state, the last plan until its outcomes are known, and the changes since the last call of
+    the policies.
     """
 
     def __init__(self, resource_types: Sequence[str], features: Sequence[str] = ()) -> None:
-        """``features``: what the engine says in its handshake that it can do."""
+        """``features``: the features that the engine states in its handshake."""
         self.types = list(resource_types)
         self.state = ClusterState(self.types)
         self.state.reservations.allowed = self._can_reserve = "reservations" in features
@@ -54,7 +53,7 @@ class Mirror:
         )  # instances whose plan was refused whole: their memory is stale
 
     def apply(self, batch: r.Batch) -> None:
-        """Apply the records of a batch; raises UntrustworthyError, after which only a snapshot
+        """Apply the records of a batch. Raises UntrustworthyError; after that only a snapshot
         helps.
         """
         self.changes, self.timers_due, self.stale_instances = [], {}, set()
@@ -85,12 +84,12 @@ class Mirror:
         self.reserved = self.state.reservations.rows()
 
     def absorb(self, records: Sequence[r.AnyRecord]) -> None:
-        """Apply records without counting or comparing: a dumped state."""
+        """Apply the records of a dumped state, without counting or comparing."""
         for record in records:
             _HANDLERS[type(record)](self, record)
 
     def carried_out(self, round_number: int, steps: list[Step]) -> None:
-        """A plan of these steps is on its way; its outcomes lead the next batch."""
+        """Note that a plan of these steps was sent; the next batch begins with its outcomes."""
         self.in_flight = steps
         self.in_flight_round = round_number
 
@@ -141,7 +140,7 @@ class Mirror:
         for index, step in enumerate(self.in_flight):
             for count, reason in refusals.get(index, ()):
                 self._refuse(record, step, count, reason)
-        # Only now: an ask vanishes with its last confirmed container, and would not stand again.
+        # Only now: an ask is removed with its last confirmed container, and could not be restored.
         number, names = record.first_container, iter(record.numbers)
         for step in self.in_flight:
             if type(step) is PendingAllocation:

@@ -1,5 +1,5 @@
-"""The round's part in reservations: on which node room is reserved for the ask that has waited
-longest of those that want it (``api.reserve``).
+"""The round's part in reservations: of the asks that want one (``api.reserve``), the ask that has
+waited longest gets it; this module chooses the node.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from loomcard.model.resource import Resource, subtract_all
 from loomcard.model.state import ClusterState
 
 ASSUMED_MS = 60_000
-"""How long tasks run while none has completed."""
+"""How many ms tasks are assumed to run while none has completed."""
 OVERDUE = 4
-"""The part of the mean, as its divisor, that a container is given beyond it."""
+"""A container that ran longer than the mean is expected to run for mean / OVERDUE more."""
 SERVICE = 3
-"""How many times the mean a container has run that is taken for a service."""
+"""A container that ran for this many times the mean is taken for a service."""
 NEVER = 1 << 40
-"""When the room of an AM is free, as long as no AM has ended."""
+"""In how many ms an AM is expected to end, as long as no AM has ended."""
 
 
 def place_reservation(pending: PendingPlan) -> None:
-    """Reserve room for the ask that has waited longest of those that want it, on as many nodes as
-    it may have, or choose the node of its oldest reservation again; for the next one where no node
-    will do. One ask a round: the choice looks at every node.
+    """Of the asks that want a reservation, reserve room for the one that has waited longest, on as
+    many nodes as it may have, or choose the node of its oldest reservation again. If no node is
+    suitable, try the next ask. Serve one ask per round, since the choice looks at every node.
     """
     state = pending.state
-    pending.reasons_reported = False  # report again: who got the reservation has changed
+    pending.reasons_reported = False  # report again: other asks may have reservations now
     for ask in sorted(pending.wants, key=age_of):
         if ask.count <= 0 or state.limited(ask) is not None:
             continue
@@ -50,8 +50,8 @@ def place_reservation(pending: PendingPlan) -> None:
 
 
 def _review(pending: PendingPlan, ask: Ask, reservation: Reservation) -> None:
-    """Move a reservation to the node that is likely to have room soonest, or leave it where it is
-    if that will have it hardly later; give it up where no node will do.
+    """Move a reservation to the node that is likely to have room soonest. Leave it on its node if
+    that is likely to have room hardly later; give it up if no node is suitable.
     """
     state = pending.state
     here_ms = room_in_ms(state, reservation.node, ask.size, pending.now_ms)
@@ -61,12 +61,10 @@ def _review(pending: PendingPlan, ask: Ask, reservation: Reservation) -> None:
     if found is None and here_ms >= NEVER:
         pending.unreserve(ask, pending.wants[ask])
         return
-    node = reservation.node  # to move would give up what is free there already
+    node = reservation.node  # a move would give up what is free there already
     if found is not None and here_ms > 2 * found[0]:
         makes_way = len(ask.reservations) >= ask.application.queue.reservation_nodes
-        if (
-            not makes_way and len(ask.reservations) == 1
-        ):  # reservation_share is what forbids another
+        if not makes_way and len(ask.reservations) == 1:  # reservation_share forbids another one
             pending.unreserve(ask, pending.wants[ask])
             makes_way = True
         node = found[1] if makes_way else node
@@ -80,8 +78,8 @@ def _reserve(pending: PendingPlan, ask: Ask, node: Node) -> None:
 
 
 def soonest(state: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
-    """The node without a reservation that is likely to have room for ``ask`` soonest, and in how
-    many ms; ties by number. None where it could run on none, or AMs stand in the way.
+    """In how many ms a node without a reservation is likely to have room for ``ask``, and that
+    node: the soonest one, ties by number. None if it could run on no node, or if AMs block it.
     """
     found = [
         (in_ms, node.number)
@@ -110,9 +108,10 @@ def room_in_ms(state: ClusterState, node: Node, size: Resource, now_ms: int) -> 
 
 
 def left_ms(state: ClusterState, container: Container, now_ms: int) -> int:
-    """How long a container is likely to run on, if it runs as long as those of its application have
-    run in the mean, or any. Beyond the mean it is given a part of it, ``OVERDUE``; and one that
-    has run ``SERVICE`` times as long, to run as long again, so that services come last.
+    """How many ms a container is likely to run from now. It is expected to run for the mean time of
+    its application's containers, or of all if none of these has ended. After the mean it is
+    expected to run for mean / ``OVERDUE`` more. One that has run for ``SERVICE`` times the mean is
+    expected to run as long again, so that services come last.
     """
     if container.preempting_since is not None:
         return 0

@@ -1,5 +1,5 @@
-"""A round: the scopes of the queue tree, the turns between them, and one plan. The same for both
-engines.
+"""A round: the scopes of the queue tree, the turns between them, and one plan. It is the same for
+both engines.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ Fault = tuple[int, str, str]
 """An instance's number, what it raised, and the traceback."""
 
 CUT_AGAIN_MS = 1_000
-"""So long after a round that ran out of time a second time, and allocated nothing, it is tried
-again.
+"""How many ms later the next round follows, if a round ran out of time for a second time and
+allocated nothing.
 """
 
 REPORT_EVERY_MS = 1_000
-"""How often ``plan.report_due`` is True."""
+"""After how many ms ``plan.report_due`` is True again."""
 
 
 class PolicyTree:
@@ -60,8 +60,8 @@ class PolicyTree:
         *,
         build_later: bool = False,
     ) -> None:
-        """``build_later``: build the policies at the start of a round, where one that cannot be
-        built is a fault of its queue alone; otherwise now, and whatever is raised is the caller's.
+        """``build_later``: build the policies at the start of a round, when a policy that cannot be
+        built is a fault of its queue alone; otherwise build them now, and raise what they raise.
         """
         self.mirror = mirror
         self.instances: dict[int, Instance] = {}
@@ -89,7 +89,9 @@ class PolicyTree:
         return all(instance.policy is not None for instance in self.instances.values())
 
     def _build(self, instance: Instance) -> None:
-        """Those above may get nothing from it now and something in the next round, as it itself."""
+        """Build its policy. If that asks again, note it in those above: they too may take nothing
+        now and something in the next round.
+        """
         instance.build()
         above = instance.queue.parent
         while above is not None and instance.asks_again:
@@ -98,7 +100,7 @@ class PolicyTree:
             above = above.parent
 
     def save(self, faults: list[Fault]) -> dict[str, Any]:
-        """The durable parts, by instance; of one that cannot say its own there is a fault."""
+        """Return the durable parts, by instance; add a fault for an instance that cannot save."""
         saved = {}
         for instance in self.instances.values():
             try:
@@ -114,8 +116,8 @@ class PolicyTree:
         return saved
 
     def forget(self, numbers: Sequence[int] | None = None) -> None:
-        """Drop memories that are stale: all, or those of these instances. ``initial`` makes new
-        ones.
+        """Drop stale memories: all, or those of the instances with these ``numbers``. ``initial``
+        makes new ones.
         """
         for number in self.instances if numbers is None else numbers:
             if number in self.instances:
@@ -123,9 +125,9 @@ class PolicyTree:
                 self.instances[number].has_memory = False
 
     def run(self, most: int | None = None, time: RoundTime | None = None) -> PendingPlan:
-        """One round over what the mirror now shows, of at most ``most`` containers, and ended when
-        its ``time`` is over: a plan for a large backlog on an empty cluster must not take longer
-        than a plan may.
+        """Run one round over what the mirror shows now. It allocates at most ``most`` containers,
+        and ends when its ``time`` has ended: a plan for a large backlog on an empty cluster must
+        not take longer than a plan may.
         """
         mirror = self.mirror
         self._pending = pending = PendingPlan(mirror.state, mirror.now_ms)
@@ -161,9 +163,10 @@ class PolicyTree:
         return pending
 
     def _stages(self, root: Instance, allowance: Allowance | None) -> None:
-        """The root's policy decides; and again while guarantees on labels hold something back that
-        fits, first in that order, with those that have theirs by now, then without it; and where
-        shared partitions could lend what is left. Its allowance is one for all these calls.
+        """Let the root's policy decide, in stages with one allowance for all. It is called again
+        while guarantees on labels keep an ask that fits waiting: first with the queues below their
+        guarantee served first, then, if nothing was allocated, without that order. It is called
+        once more if shared partitions could lend what is left.
         """
         state = self.mirror.state
         state.enter(Stage.GUARANTEED)
@@ -180,8 +183,8 @@ class PolicyTree:
             self._again(Stage.LENT, root, allowance)
 
     def _again(self, stage: Stage, root: Instance, allowance: Allowance | None) -> bool:
-        """Call the root in another stage, what was found to be full forgotten; False where it may
-        not be called again.
+        """Call the root in another stage, after forgetting what was found to be full. Return False
+        if it may not be called again.
         """
         if root.faulty or (allowance is not None and allowance.spent()):
             return False
@@ -245,7 +248,7 @@ class PolicyTree:
                 instance.fallback.worked()
         except TurnOver:
             self._stop(instance)
-        except BaseException as error:  # it may raise anything; the round goes on
+        except BaseException as error:  # it may raise anything; the round continues
             if error_text.is_interrupt(error):
                 raise
             self._fault(instance, error)
@@ -272,7 +275,7 @@ class PolicyTree:
         instance.plan = plan if plan.go_on is not None else None
 
     def _go_on(self, instance: Instance, plan: Plan, allowance: Allowance) -> None:
-        """As ``_call``, in a later turn of a plan that says how it goes on."""
+        """Do as ``_call`` in a later turn, with the plan's own ``go_on``."""
         instance.view._allowance = plan._allowance = allowance
         assert plan.go_on is not None
         try:
@@ -290,13 +293,15 @@ class PolicyTree:
             instance.reported_ms = instance.view.now_ms
 
     def _stop(self, instance: Instance) -> None:
-        """It was stopped in its middle: what it decided stands, what it cached may not."""
+        """Clean up after a policy was stopped in the middle: its decisions count, its cached values
+        may be wrong.
+        """
         instance.plan = None
         instance.view._cache.drop()
 
     def _try(self, instance: Instance) -> None:
-        """Call a policy that had no reason for a turn yet, on nothing and for nothing: one that
-        cannot work shows it in the first round of its configuration.
+        """Call a policy that had no reason for a turn yet, with an empty allowance, and drop what
+        it decides. So a policy that cannot work fails in the first round of its configuration.
         """
         instance.untried = False
         state, pending = self.mirror.state, PendingPlan(self.mirror.state, self.mirror.now_ms)
@@ -322,8 +327,8 @@ class PolicyTree:
         self._pending.faults.append(self._rest(instance, error))
 
     def _rest(self, instance: Instance, error: BaseException) -> Fault:
-        """It raised: its memory is worth nothing, nor is what it cached, and its fallback serves
-        for a while.
+        """Let the fallback serve for a while after a policy raised; drop the policy's memory and
+        cached values, which may be wrong.
         """
         self.forget([instance.queue.number])
         instance.view._cache.drop()
@@ -339,7 +344,7 @@ class PolicyTree:
             if instance is None or instance.faulty or instance.cut or child.pending_count <= 0:
                 return TurnResult(0, NOTHING, before, before)
             if instance.exhausted and len(self._pending.exhausted) >= len(self.mirror.state.shapes):
-                # as it would say itself, if it were called again
+                # its own answer would be the same, if it were called again
                 return TurnResult(0, NO_FIT, before, before)
             allowance = Allowance(count, limit, parent.view._allowance)
             offered = allowance.count

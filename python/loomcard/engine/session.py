@@ -1,5 +1,5 @@
-"""One policy process's work without its socket: batch text in, plan text out; and the same again
-from a journal.
+"""The work of one policy process without its socket: batch text in, plan text out; and the replay
+of this from a journal.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from loomcard.wire.plain_data import decode, encode
 
 SAVED_EVERY_MS = 5_000
 JOURNAL = "journal"
-"""Under this name a plan reports a journal that cannot be written; no queue is called so."""
+"""The name under which a plan reports a journal that cannot be written; no queue has this name."""
 PART = 0.5
-"""The part of ``round_deadline_ms`` that policies have: batch and plan cost time, too."""
+"""The part of ``round_deadline_ms`` that policies have: batch and plan cost time too."""
 NOT_BUILT = "a policy cannot be built, and a replay could not build it either"
 
 
@@ -35,10 +35,10 @@ class Session:
         self, hello: r.Hello, journal_dir: Path | None = None, copies: Path | None = None,
         files: MakeFiles = SegmentFiles, clock: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
-        """``copies``: where the texts of policies' files are kept that were applied, but for a dry
-        run's. ``files``: what writes the journal; by default it is waited for. ``clock``: seconds
-        since any zero, for rounds that end before they are late; by default they take as long as it
-        takes.
+        """``copies``: the folder of the applied texts of policies' files, except those of a dry
+        run. ``files``: what writes the journal; the default writes before the round continues.
+        ``clock``: seconds since any zero, for rounds that end before they are late; by default
+        rounds have no time limit.
         """
         settings = hello.settings
         self.hello = hello
@@ -65,8 +65,9 @@ class Session:
         return r.write(["segment", self._header()])  # type: ignore[list-item]
 
     def decide(self, batch_text: str, cuts: Sequence[int] = ()) -> str:
-        """The plan for a batch. A mirror that cannot be right answers with ``resync``; a batch that
-        cannot be read raises. ``cuts``: in a replay, where turns ended for want of time.
+        """Return the plan for a batch. If the mirror is wrong, the answer is ``resync``; a batch
+        that cannot be read raises. ``cuts``: in a replay, where turns ended because their time had
+        ended.
         """
         batch = r.read_request(batch_text)
         if not isinstance(batch, r.Batch):
@@ -74,8 +75,8 @@ class Session:
         return self._journalled(batch, batch_text, cuts)[1]
 
     def answer(self, batch: r.Batch) -> r.PlanReply:
-        """As ``decide``, for an engine in the same process: text is written for the journal
-        alone.
+        """Do as ``decide``, for an engine in the same process: text is written only for the
+        journal.
         """
         if self.journal is None:
             return self._reply(batch)
@@ -108,15 +109,15 @@ class Session:
         return plan, reply
 
     def _journal_problem(self, journal: Journal) -> str | None:
-        """Why rounds are missing in the journal; None: none is."""
+        """Why rounds are missing in the journal; None: no round is missing."""
         return NOT_BUILT if self._cannot_be_replayed() else journal.problem
 
     def _cannot_be_replayed(self) -> bool:
-        """A policy is not built yet, or cannot be: a replay could not build it either."""
+        """Whether a policy is not built, or cannot be: a replay could not build it either."""
         return self.tree is not None and not self.tree.is_built()
 
     def _with_journal_problem(self, plan: r.PlanReply, journal: Journal) -> r.PlanReply:
-        """The plan as it is sent where the journal's state changed: that is no part of a replay."""
+        """The plan as it is sent if the journal's state changed; a replay does not have this."""
         self._reported_problem = self._journal_problem(journal)
         lost = journal.lost_rounds + self._unkept_rounds
         state = {"trouble": self._reported_problem, "lost_rounds": lost}
@@ -127,7 +128,7 @@ class Session:
         try:
             mirror.apply(batch)
         except UntrustworthyError as error:
-            mirror.config = None  # nothing but a snapshot helps now
+            mirror.config = None  # only a snapshot helps now
             return r.PlanReply(batch.round, resync=str(error))
         if mirror.config_reloaded or self.tree is None:
             self._raise_tree()
@@ -147,13 +148,13 @@ class Session:
         return reply
 
     def _raise_tree(self) -> None:
-        """Another configuration governs: new instances, which take over what those of the same
+        """Make the instances of a new configuration; they take over what instances of the same
         policy saved.
         """
         if self.tree is not None:
             self._save([])
-        # A ResourceManager compiled the configuration before, and must not lose all queues to one
-        # policy that cannot be built any more; anybody else gets the error at once.
+        # A ResourceManager compiled the configuration earlier, and must not lose all queues to one
+        # policy that cannot be built any more; any other caller gets the error at once.
         later = self._search is not None
         self.tree = PolicyTree(self.mirror, self._search, self._copies, build_later=later)
 
@@ -185,9 +186,9 @@ class Session:
 
     @classmethod
     def restored(cls, header: dict[str, Any], copies: Path | None = None) -> Session:
-        """A session in the state that a journal segment opens with, with fresh policy objects.
-        ``copies``: a folder with the texts of policies' files that were applied; no other file of
-        a policy is loaded then.
+        """Return a session in the state with which a journal segment begins, with new policy
+        objects. ``copies``: a folder with the applied texts of policies' files; then no other file
+        of a policy is loaded.
         """
         session = cls(msgspec.convert(header["hello"], r.Hello))
         session._search, session._copies = (None if copies is None else []), copies
@@ -219,15 +220,15 @@ class Difference:
 
 
 def replay(folder: Path) -> list[Difference]:
-    """Replay every segment of a journal on its own; the rounds that came out otherwise. Raises
-    JournalError.
+    """Replay every segment of a journal on its own. Return the rounds with a different plan. Raises
+    JournalError if the journal cannot be read.
     """
     return [each for segment in read_segments(folder) for each in replay_segment(segment)]
 
 
 def replay_segment(segment: Segment) -> Iterator[Difference]:
-    """Replay one segment; its rounds that came out otherwise, as they are found. Raises
-    JournalError.
+    """Replay one segment. Yield its rounds with a different plan, as they are found. Raises
+    JournalError if the segment cannot be used.
     """
     if not segment.rounds:
         return
@@ -236,5 +237,5 @@ def replay_segment(segment: Segment) -> Iterator[Difference]:
     for each in segment:
         with reading(each.batch_place, "the batch cannot be used"):
             again = session.decide(each.batch_text, each.plan.cuts)
-        if again not in (each.plan_text, r.write(each.plan)):  # an older one lacks newer fields
+        if again not in (each.plan_text, r.write(each.plan)):  # an older plan lacks newer fields
             yield Difference(segment.path, each.plan.round, each.plan_text, again)

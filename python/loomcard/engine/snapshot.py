@@ -1,4 +1,4 @@
-"""The whole state of a mirror as plain data and back: what a journal segment opens with."""
+"""The whole state of a mirror as plain data and back; a journal segment begins with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loomcard.wire.plain_data import decode, encode
 
 
 def dump(mirror: Mirror) -> dict[str, Any]:
-    """The state before the plan in flight, and that plan; the mirror stays as it is."""
+    """Return the state before the plan in flight, and that plan; the mirror does not change."""
     state, before = mirror.state, _Before(mirror.in_flight)
     return {
         "sequence": mirror.sequence,
@@ -54,7 +54,7 @@ def dump(mirror: Mirror) -> dict[str, Any]:
 
 
 class _Before:
-    """What asks and containers were before the plan in flight."""
+    """The asks and containers before the plan in flight."""
 
     def __init__(self, steps: list[Step]) -> None:
         self._allocated: dict[Ask, list[Container]] = {}
@@ -83,7 +83,7 @@ class _Before:
 
 
 def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
-    """Bring a fresh mirror into a dumped state; it then behaves as the dumped one."""
+    """Bring a new mirror into a dumped state; it then behaves like the dumped one."""
     records: list[r.AnyRecord] = [r.ConfigRecord(0, dumped["version"], dumped["config"])]
     records += msgspec.convert(dumped["records"], list[r.AnyRecord])
     state = mirror.state
@@ -106,7 +106,9 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
 
 
 def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
-    """Since when asks wait, how long tasks ran and what is reserved: older journals say nothing."""
+    """Restore since when asks wait, how long tasks ran and what is reserved; older journals do not
+    have this.
+    """
     state, waits = mirror.state, mirror.state.shape_waits
     state.rule_waits.restore(dumped.get("rules", ()))
     for *key, since_ms in dumped.get("since", ()):

@@ -1,4 +1,4 @@
-"""The times at which what waits is looked at again, in the root's timer."""
+"""The root's timer covers the times at which waiting asks are looked at again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loomcard.model.objects import AskKey
 
 
 def end_rule_waits(mirror: Mirror) -> None:
-    """What a rule kept waiting until now is looked at again, as if it had changed."""
+    """Have what a rule kept waiting until now looked at again, as if it had changed."""
     state = mirror.state
     for key in state.rule_waits.take_over(mirror.now_ms):
         if key[0] < 0:
@@ -21,9 +21,9 @@ def end_rule_waits(mirror: Mirror) -> None:
 
 
 def wake_for_waits(pending: PendingPlan, *, given_back: bool) -> None:
-    """Room that was given back during a round is for a next round, and so are that of a reservation
-    and an ask that a rule keeps waiting, once their time is over: of the root, which is called in
-    every one.
+    """Set the root's timer for the next round that is needed: because room was given back in this
+    round, or when the time of a reservation or of a wait by a rule ends. The root is called in
+    every round.
     """
     state = pending.state
     wanted = [

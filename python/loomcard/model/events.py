@@ -1,4 +1,4 @@
-"""What ``view.changes`` reports to a policy: typed events, past tense, each with ``at_ms``."""
+"""What ``view.changes`` reports to a policy: typed events of the past, each with ``at_ms``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loomcard.model.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What all events share: when, in ms since the engine's zero, and the sequence number of the
+    """What all events have: the time in ms since the engine's zero, and the sequence number of the
     record.
     """
 
@@ -47,7 +47,7 @@ class NodeResized(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeRelabelled(Event):
-    """A node went from the partition ``old`` to ``new``; what runs on it stays."""
+    """A node went from the partition ``old`` to ``new``; its containers stay."""
 
     node: Node
     old: str
@@ -56,7 +56,7 @@ class NodeRelabelled(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeHeartbeat(Event):
-    """A node's heartbeat; only where the policy needs heartbeats."""
+    """A node's heartbeat; only if the policy needs heartbeats."""
 
     node: Node
 
@@ -78,7 +78,7 @@ class ApplicationRemoved(Event):
 
 @dataclass(frozen=True, slots=True)
 class AttemptAdded(Event):
-    """A new attempt."""
+    """A new attempt of an application began."""
 
     attempt: Attempt
 
@@ -119,7 +119,7 @@ class ContainerAdded(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContainerStarted(Event):
-    """RUNNING on its node."""
+    """A container is RUNNING on its node."""
 
     container: Container
 
@@ -144,7 +144,7 @@ class ContainerCompleted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """The engine refused one container of a decision of the last plan; the ask stands again."""
+    """The engine refused one container of a decision of the last plan; it is asked for again."""
 
     tag: Any
     reason: Reason
@@ -155,10 +155,10 @@ class Refused(Event):
 
 @dataclass(frozen=True, slots=True)
 class TimerFired(Event):
-    """The wake-up that the policy asked for is due."""
+    """The timer that the policy set is due."""
 
 
 Change = tuple[type[Event], int, int, Queue | None, tuple[Any, ...]]
-"""An event to be built when somebody reads it: type, at_ms, sequence, leaf queue (None:
-everybody's), other fields.
+"""An event that is built when it is read: type, at_ms, sequence, leaf queue (None: for all queues),
+other fields.
 """

@@ -12,8 +12,8 @@ from loomcard.model.objects import Node
 from loomcard.model.resource import Resource, fits
 
 SHAPES_KEPT = 64
-"""So many sizes have an index of their own among the nodes of a partition: each costs memory for
-every node, and a look whenever a node gains room. The others share one (``Bounds``).
+"""How many sizes have their own index of the nodes of a partition. Each index costs memory for
+every node, and a look whenever a node gains room. The other sizes share one (``Bounds``).
 """
 
 Shape = tuple[Resource, str]
@@ -21,22 +21,22 @@ Shape = tuple[Resource, str]
 
 
 class FitNode(Protocol):
-    """What the index looks at: a node, or what stands for one."""
+    """What the index reads: a node, or something in its place."""
 
     number: int
     label: str
 
     @property
     def room(self) -> Sequence[int]:
-        """What may be taken of it."""
+        """The amounts that may be taken from it."""
 
 
 S = TypeVar("S", bound=FitNode)
 
 
 class FitIndex(Generic[S]):
-    """The nodes on which one shape may fit, as a heap of node numbers cleaned when read; with a
-    label of None those of every partition.
+    """The nodes on which one shape may fit, as a heap of node numbers that is cleaned when read. If
+    the label is None, it has the nodes of every partition.
     """
 
     __slots__ = ("_heap", "_inside", "_nodes", "label", "size")
@@ -49,7 +49,7 @@ class FitIndex(Generic[S]):
         self._inside = set(self._heap)
 
     def first(self) -> S | None:
-        """The fitting node of the lowest number, or None."""
+        """The fitting node with the lowest number, or None."""
         heap, nodes, size = self._heap, self._nodes, self.size
         while heap:
             node = nodes.get(heap[0])
@@ -69,11 +69,11 @@ class FitIndex(Generic[S]):
 
 
 class Bounds(Generic[S]):
-    """What nodes have room for at most, as a tree over them in order of their numbers: a size is
-    looked for among the nodes that may have room for it, and at once ruled out for all the others.
+    """Upper bounds of the nodes' room, as a tree over the nodes in order of their numbers. A size
+    is searched only among nodes that may have room for it; all others are ruled out at once.
 
-    A bound is never less than the room. It is lowered when a search finds it too high, so that
-    such a search is paid for by what was taken of the node.
+    A bound is never less than the room. A search that finds a bound too high lowers it, so each
+    such search follows an allocation on the node.
     """
 
     __slots__ = ("_at", "_bounds", "_half", "_nodes", "_nowhere", "_order")
@@ -83,7 +83,7 @@ class Bounds(Generic[S]):
         self._order = sorted(_of_label(nodes, label), key=lambda node: node.number)
         self._at = {node.number: place for place, node in enumerate(self._order)}
         self._half = half = 1 << max(0, len(self._order) - 1).bit_length()
-        self._nowhere: set[Resource] = set()  # what was looked for in vain since room was gained
+        self._nowhere: set[Resource] = set()  # what fitted nowhere since room was gained
         # A place past the last node has no room: no bound of amounts, and nothing fits.
         rooms: list[list[int]] = [list(node.room) for node in self._order]
         none = [-1] * (len(rooms[0]) if rooms else 0)
@@ -95,7 +95,7 @@ class Bounds(Generic[S]):
         return list(map(max, self._bounds[2 * place], self._bounds[2 * place + 1]))
 
     def first(self, size: Resource) -> S | None:
-        """The node of the lowest number on which the size fits, or None."""
+        """The node with the lowest number on which the size fits, or None."""
         if not self._order or not fits(size, self._bounds[1]) or size in self._nowhere:
             return None
         bounds, half, left = self._bounds, self._half, [1]
@@ -123,7 +123,7 @@ class Bounds(Generic[S]):
             bound = self._above(place)
 
     def touch(self, node: S) -> bool:
-        """A node may have more room than before; False: it is new."""
+        """Note that a node may have more room than before; return False if it is new."""
         place = self._at.get(node.number, -1)
         if place < 0 or self._order[place] is not node:
             return False
@@ -136,10 +136,10 @@ class Bounds(Generic[S]):
 
 
 class FirstFit(Generic[S]):
-    """Where containers of any size fit first: of the nodes of a label, or of all (None). Every
+    """Where containers of any size fit first, on the nodes of a label or on all nodes (None). Every
     node that joins or gains room is reported to it.
 
-    The cost of a look hardly depends on how many sizes are looked for.
+    The cost of a search hardly depends on how many sizes are searched for.
     """
 
     __slots__ = ("_bounds", "_label", "_nodes", "_searches", "indexes")
@@ -147,12 +147,12 @@ class FirstFit(Generic[S]):
     def __init__(self, nodes: Mapping[int, S], label: str | None = None) -> None:
         self._nodes, self._label = nodes, label
         self.indexes: dict[Resource, FitIndex[S]] = {}
-        """Of the sizes that have their own."""
+        """The indexes of the sizes that have their own."""
         self._bounds: Bounds[S] | None = None
         self._searches = 0  # in the bounds, since an index was made
 
     def first(self, size: Resource) -> S | None:
-        """The node of the lowest number on which a container of the size fits, or None."""
+        """The node with the lowest number on which a container of the size fits, or None."""
         index = self.indexes.get(size)
         if index is None:
             if len(self.indexes) >= SHAPES_KEPT and not self._renews():
@@ -161,8 +161,8 @@ class FirstFit(Generic[S]):
         return index.first()
 
     def _renews(self) -> bool:
-        """Whether the oldest index gave way. A new one costs a look at every node: it is made once
-        for so many searches without one.
+        """Whether the oldest index was dropped for a new one. A new one costs a look at every node,
+        so it is made only after that many searches without one.
         """
         self._searches += 1
         if self._searches <= len(self._nodes):
@@ -177,7 +177,7 @@ class FirstFit(Generic[S]):
         return self._bounds
 
     def touch(self, node: S) -> None:
-        """A node of those joined, or may have more room than before."""
+        """Note that one of the nodes joined, or may have more room than before."""
         for index in self.indexes.values():
             index.touch(node)
         if self._bounds is not None and not self._bounds.touch(node):
@@ -187,8 +187,8 @@ class FirstFit(Generic[S]):
 class FitIndexes:
     """Where each shape fits first; every node that gained room is reported to them.
 
-    ``shared``: while partitions lend, the nodes of those that do; what is found is then theirs
-    alone, and nothing for asks with a label. Else empty.
+    ``shared``: while partitions lend, the nodes of those that do; only these are found then, and
+    only for asks without a label. Otherwise empty.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
@@ -198,7 +198,7 @@ class FitIndexes:
         self.shared: Mapping[int, Node] = {}
 
     def first(self, size: Resource, label: str) -> Node | None:
-        """The node of the lowest number on which one shape fits, or None."""
+        """The node with the lowest number on which one shape fits, or None."""
         if self.shared:
             return None if label else self.lent(size, self.shared)
         found = self._of.get(label)
@@ -208,19 +208,19 @@ class FitIndexes:
         return found.first(size) if index is None else index.first()
 
     def lent(self, size: Resource, shared: Mapping[int, Node]) -> Node | None:
-        """The same of a size on these nodes, all that lend."""
+        """The same for a size, on ``shared``, all nodes that lend."""
         if self._lent is None:
             self._lent = FirstFit(shared)
         return self._lent.first(size)
 
     def offers(self, node: Node, label: str) -> bool:
-        """Whether an ask with that label is to find room on the node now."""
+        """Whether an ask with that label may find room on the node now."""
         if self.shared:
             return node.shared and not label
         return node.label == label
 
     def touch(self, node: Node) -> None:
-        """A node joined, or gained room."""
+        """Note that a node joined, or gained room."""
         found = self._of.get(node.label)
         if found is not None:
             found.touch(node)
@@ -228,7 +228,7 @@ class FitIndexes:
             self._lent.touch(node)
 
     def forget(self) -> None:
-        """Nodes have another label; where things fit is found again when it is asked for."""
+        """Drop all indexes, since nodes have another label; they are built again when needed."""
         self._of.clear()
         self._lent = None
 

@@ -1,6 +1,6 @@
-"""What a cluster is made of: nodes, applications, attempts, asks, containers.
+"""The parts of a cluster: nodes, applications, attempts, asks, containers.
 
-The mirror alone changes these objects; to a policy they are read-only. Lists of integers (``free``,
+Only the mirror changes these objects; for a policy they are read-only. Lists of integers (``free``,
 ``used``) are resource vectors that change in place.
 """
 
@@ -14,7 +14,7 @@ from loomcard.model.resource import Resource
 
 
 class AskKey(NamedTuple):
-    """Names one ask: what YARN calls a scheduler key, with its attempt."""
+    """Identifies one ask: what YARN calls a scheduler key, with its attempt."""
 
     attempt: int
     priority: int
@@ -44,26 +44,26 @@ class Node:
         self.id = id
         """YARN's node id, host:port."""
         self.host = name or id.rpartition(":")[0] or id
-        """What asks and blacklists call it."""
+        """Its name in asks and blacklists."""
         self.rack = rack
         """Its rack, such as /default-rack."""
         self.label = label
-        """Its node label; "" where it has none."""
+        """Its node label; "" if it has no label."""
         self.shared = shared
-        """Its partition lends idle room to asks without a label."""
+        """Whether its partition lends idle room to asks without a label."""
         self.capacity = capacity
-        """What the NodeManager offers."""
+        """The amounts that the NodeManager offers."""
         self.free = list(capacity)
-        """What no container takes; negative where the node shrank under its containers."""
+        """The amounts that no container uses; negative if the node became smaller than they are."""
         self.room = self.free
-        """What is free for anybody: less than ``free`` where room is reserved."""
+        """The amounts that any ask may use: less than ``free`` if room is reserved."""
         self.reservation: Reservation | None = None
-        """The reservation on it; a node has one at most."""
+        """The reservation on it; a node has at most one."""
         self.containers: dict[Container, None] = {}
-        """What runs on it, as an ordered set."""
+        """The containers on it, as an ordered set."""
 
     def withhold(self) -> None:
-        """What is free changed, or what is reserved of it."""
+        """Compute ``room`` again, after what is free or reserved has changed."""
         self.room = self.free
         if self.reservation is not None:
             kept = zip(self.free, self.reservation.ask.size, strict=True)
@@ -71,17 +71,17 @@ class Node:
 
     @property
     def available(self) -> Resource:
-        """Free amounts; negative where the node shrank under its containers."""
+        """Free amounts; negative if the node became smaller than its containers."""
         return Resource(self.free)
 
     @property
     def used(self) -> Resource:
-        """Amounts taken by containers."""
+        """The amounts that containers use."""
         return self.capacity.minus(self.free)
 
     def takes(self, label: str, lent: bool = True) -> bool:
-        """Whether asks with ``label`` may use it; ``lent``: those without one too where it is
-        shared.
+        """Whether asks with ``label`` may use it; ``lent``: asks without a label may use it too if
+        it is shared.
         """
         return self.label == label or (lent and self.shared and not label)
 
@@ -111,7 +111,7 @@ class Partition:
 
     @property
     def free(self) -> Resource:
-        """Sum of what is free on the nodes."""
+        """Sum of the nodes' free amounts."""
         return Resource(map(sum, zip(*(n.free for n in self.nodes.values()), strict=True)))
 
 
@@ -132,7 +132,7 @@ class Application:
         self.queue = queue
         """Its leaf queue."""
         self.user = user
-        """Who submitted it."""
+        """The user that submitted it."""
         self.name = ""
         """Its name, as submitted."""
         self.type = ""
@@ -140,33 +140,33 @@ class Application:
         self.tags: list[str] = []
         """YARN's application tags."""
         self.hints: dict[str, str] = {}
-        """``LOOMCARD_DAG`` and scheduling properties under ``loomcard.``, as text from outside."""
+        """``LOOMCARD_DAG`` and scheduling properties under ``loomcard.``, as unchecked text."""
         self.priority = 0
         """YARN's application priority; higher is more urgent."""
         self.submitted_ms = 0
-        """When it was submitted."""
+        """When it was submitted, in ms."""
         self.weight = 1.0
-        """Its part among its siblings; 1."""
+        """Its weight among its siblings; 1."""
         self.attempts: dict[int, Attempt] = {}
-        """Live ones, by their number on the wire."""
+        """Its live attempts, by their number on the wire."""
         self.past_attempts: dict[int, Attempt] = {}
-        """Ended ones, whose containers may live on."""
+        """Its ended attempts; their containers may still be live."""
         self.containers: dict[Container, None] = {}
         """Its containers, as an ordered set."""
         self.used = [0] * len(queue.used)
-        """What its containers take."""
-        self.sums = [self.used]  # what its containers are charged to; ClusterState adds the queues'
+        """The amounts that its containers use."""
+        self.sums = [self.used]  # its containers are charged to these; ClusterState adds the queues
         self.pending_count = 0
-        """How many containers it asks for."""
+        """The count of containers that it asks for."""
         self.ran = [0, 0]
-        """Its tasks that completed, and the ms that they ran together."""
+        """Count of its tasks that completed, and the total ms that they ran."""
 
     below_guaranteed = False
-    """Guarantees are a queue's; here so that members can be asked alike."""
+    """Only queues have guarantees; it is here so that all members have the attribute."""
 
     @property
     def asks(self) -> list[Ask]:
-        """Its asks, in the order they are to be served: AM first, then by priority (lower is more
+        """Its asks, in the order in which to serve them: AM first, then by priority (lower is more
         urgent).
         """
         if len(self.attempts) == 1:
@@ -179,7 +179,7 @@ class Application:
 
 
 Member = Queue | Application
-"""What a policy shares a scope's capacity among."""
+"""What a policy divides its scope's capacity among."""
 
 
 class Attempt:
@@ -200,13 +200,13 @@ class Attempt:
         self.ordinal = ordinal
         """1 for the first attempt of its application."""
         self.unmanaged = unmanaged
-        """Its AM runs outside the cluster."""
+        """Whether its AM runs outside the cluster."""
         self.registered = False
-        """Its AM has registered."""
+        """Whether its AM has registered."""
         self.asks: dict[AskKey, Ask] = {}
-        """By their keys."""
+        """Its asks, by key."""
         self.blacklist: frozenset[str] = frozenset()
-        """Hosts and racks that its containers must not go to."""
+        """Hosts and racks on which its containers must not run."""
         self._ordered: list[Ask] | None = None  # None: to be sorted when it is read
 
     @property
@@ -217,7 +217,7 @@ class Attempt:
         return self._ordered
 
     def reorder(self) -> None:
-        """An ask came, went or changed its rank: the order is found again when it is read."""
+        """Note that an ask came, ended or changed its rank: sort again at the next read."""
         self._ordered = None
 
     def __repr__(self) -> str:
@@ -225,7 +225,7 @@ class Attempt:
 
 
 class ShapeWait:
-    """All asks of one shape: when one of them last got a container, or the first of them came."""
+    """The wait of one shape: when one of its asks last got a container, or the first one came."""
 
     __slots__ = ("served_ms",)
 
@@ -237,7 +237,7 @@ _NO_WAIT = ShapeWait(0)
 
 
 class Ask:
-    """Outstanding demand of one attempt: ``count`` containers of one size, and where to."""
+    """Outstanding demand of one attempt: ``count`` containers of one size, and where they may go."""
 
     __slots__ = (
         "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality",
@@ -250,37 +250,37 @@ class Ask:
         self.key = key
         """Attempt, priority and allocation request id."""
         self.size = size
-        """Of each container."""
+        """The amounts of each container."""
         self.is_am = False
-        """It is for the application's AM."""
+        """Whether it is for the application's AM."""
         self.count = 0
         """How many containers are still wanted."""
         self.hosts: dict[str, int] = {}
-        """How many of them are wanted on each host."""
+        """The count of containers wanted on each host."""
         self.racks: dict[str, int] = {}
-        """How many in each rack."""
+        """The count of containers wanted in each rack."""
         self.relax_locality = True
-        """Any node will do where no named one has room."""
+        """Whether any node is allowed if no named one has room."""
         self.strict_racks: list[str] = []
-        """Racks of which only the named hosts will do."""
+        """Racks in which only the named hosts are allowed."""
         self.label = ""
-        """The node label that it needs; "" for none."""
+        """The node label that it needs; "" if it needs no label."""
         self.reported_reason: str | None = None
-        """Why it waits, as last reported."""
+        """The reason for its wait that was last reported."""
         self.reservations: tuple[Reservation, ...] = ()
         """Room that is reserved for it; the reservation placed first comes first."""
         self.shape_wait = _NO_WAIT
         self.since_ms = 0
-        """When it last got a container, or came."""
+        """When it last got a container, or came, in ms."""
 
     @property
     def application(self) -> Application:
-        """The application whose attempt asks."""
+        """The application of its attempt."""
         return self.attempt.application
 
     @property
     def reservation(self) -> Reservation | None:
-        """Its reservation; of several the one that was placed first."""
+        """Its reservation; if there are several, the one placed first."""
         return self.reservations[0] if self.reservations else None
 
     @property
@@ -302,12 +302,14 @@ class Ask:
 
     @property
     def suits_all(self) -> bool:
-        """Every node of its partition will do, but for those that its attempt has blacklisted."""
+        """Whether every node of its partition is allowed, except those that its attempt has
+        blacklisted.
+        """
         return self.relax_locality and not self.strict_racks
 
     def reach(self, node: Node) -> int | None:
-        """How near ``node`` is: 0 a named host, 1 a named rack, 2 anywhere; None where the ask does
-        not allow it. As YARN has it: a host counts only with its rack.
+        """How near ``node`` is: 0 a named host, 1 a named rack, 2 anywhere; None if the ask does
+        not allow it. As in YARN, a host counts only with its rack.
         """
         if self.racks.get(node.rack):
             if self.hosts.get(node.host):
@@ -320,7 +322,7 @@ class Ask:
 
 
 class Reservation:
-    """Room kept on a node for one container of an ask, ``until_ms`` at the latest."""
+    """Room reserved on a node for one container of an ask, until ``until_ms`` at the latest."""
 
     __slots__ = ("ask", "node", "placed_ms", "since_ms", "until_ms")
 
@@ -328,15 +330,15 @@ class Reservation:
         self, ask: Ask, node: Node, until_ms: int | None, since_ms: int, placed_ms: int
     ) -> None:
         self.ask = ask
-        """For what room is reserved."""
+        """The ask for which room is reserved."""
         self.node = node
-        """Where."""
+        """The node on which it is reserved."""
         self.until_ms = until_ms
-        """When it ends at the latest; None: with its ask."""
+        """When it ends at the latest, in ms; None: when its ask ends."""
         self.since_ms = since_ms
         """When room was first reserved for the ask."""
         self.placed_ms = placed_ms
-        """When it was last decided that it is reserved on this node."""
+        """When this node was last chosen for it."""
 
     def __repr__(self) -> str:
         return f"Reservation({self.ask!r} on {self.node.id})"
@@ -347,7 +349,7 @@ def _rank(ask: Ask) -> tuple[bool, AskKey]:
 
 
 class Container:
-    """An allocated, placed unit on a node. ``number`` is 0 until the engine has confirmed it."""
+    """An allocated unit on a node. ``number`` is 0 until the engine has confirmed it."""
 
     __slots__ = (
         "allocated_ms", "ask_key", "attempt", "host_row", "instance", "is_am", "node", "number",
@@ -358,40 +360,40 @@ class Container:
         self.attempt = attempt
         """Whose it is."""
         self.node = node
-        """Where it runs."""
+        """The node on which it runs."""
         self.size = size
-        """What it takes."""
+        """The amounts that it uses."""
         self.ask_key = ask_key
         """The key of the ask that it was allocated for."""
         self.number = 0
         """Its number on the wire; 0 until the engine has confirmed it."""
         self.yarn_number = 0
-        """YARN's number of it within the attempt."""
+        """Its number in YARN, within the attempt."""
         self.is_am = False
-        """It is its application's AM."""
+        """Whether it is its application's AM."""
         self.allocated_ms = 0
         """When it was allocated."""
         self.started_ms: int | None = None
-        """When its node reported it running; None before."""
+        """When its node reported it as running; None before that."""
         self.preempting_since: int | None = None
-        """Since when it is being taken back; None: it is not."""
+        """Since when it is being preempted; None: it is not being preempted."""
         self.origin = "policy"
-        """``policy``, or who else placed it: recovered, or allocated by the fallback."""
+        """``policy``, or what else placed it: recovered, or allocated by the fallback."""
         self.instance = 0
         """The number of the queue whose policy placed it."""
         self.tag: Any = None
-        """What the policy gave to ``plan.allocate``."""
+        """The tag that the policy passed to ``plan.allocate``."""
         self.host_row = False  # its ask counted one less for the host, the rack
         self.rack_row = False
 
     @property
     def application(self) -> Application:
-        """The application it works for."""
+        """The application of its attempt."""
         return self.attempt.application
 
     @property
     def id(self) -> str:
-        """YARN's name of it, as the ResourceManager and the NodeManagers print it."""
+        """Its id in YARN, as the ResourceManager and the NodeManagers print it."""
         cluster, app = self.application.id.removeprefix("application_").split("_")
         epoch, sequence = self.yarn_number >> 40, self.yarn_number & ((1 << 40) - 1)
         head = f"container_e{epoch:02d}_" if epoch else "container_"

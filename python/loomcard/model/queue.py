@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class Queue:
-    """A node of the sharing tree; ``maximum``, ``user_limit`` and ``am_limit`` are None where
-    nothing is forbidden.
+    """A node of the sharing tree; ``maximum``, ``user_limit`` and ``am_limit`` are None if there is
+    no such limit.
     """
 
     __slots__ = (
@@ -33,43 +33,43 @@ class Queue:
         self.parent = parent
         """None for the root."""
         self.children: list[Queue] = []
-        """In the order of the configuration; none for a leaf."""
+        """Its child queues, in the order of the configuration; empty for a leaf."""
         self.leaf: bool = spec["leaf"]
-        """Applications run in it."""
+        """Whether applications run in it."""
         self.policy: str | None = spec["policy"]
-        """The policy that it names; None where the one above governs it."""
+        """The policy that it names; None if the policy above governs it."""
         self.weight: float = spec["weight"]
-        """Its part among its siblings."""
+        """Its weight among its siblings."""
         self.guaranteed = Resource([0] * width)
-        """What it is guaranteed of the cluster's present capacity; 0 where nothing is."""
+        """Its guaranteed amounts of the cluster's present capacity; 0 without a guarantee."""
         self.maximum: Resource | None = None
-        """What it may use at most."""
+        """The most that it may use."""
         self.user_limit: Resource | None = None
-        """What one user may use in it at most."""
+        """The most that one user may use in it."""
         self.am_limit: Resource | None = None
-        """What AMs may use in it at most."""
+        """The most that AMs may use in it."""
         self.reservation_limit = self.guaranteed
-        """What may be reserved for its asks together."""
+        """The most that may be reserved for all its asks together."""
         self.reservation_nodes: int = spec.get("reservation_nodes", 1)
         """On how many nodes room may be reserved for one application."""
         self.capped: list[Queue] = []
-        """Itself and its ancestors, those that have a maximum."""
+        """Those of itself and its ancestors that have a maximum."""
         self.used = [0] * width
-        """What its containers take."""
+        """The amounts that its containers use."""
         self.am_used = [0] * width
-        """What its AMs take."""
+        """The amounts that its AMs use."""
         self.user_used: dict[str, list[int]] = {}
-        """What each user's containers in it take."""
+        """The amounts that each user's containers in it use."""
         self.pending_count = 0
-        """How many containers are asked for in it and below."""
+        """The count of containers that are asked for in it and below it."""
         self.applications: dict[int, Application] = {}
-        """Those of a leaf, by number."""
+        """The applications of a leaf, by number."""
         self.oldest_ms: int | None = None  # cached; ClusterState clears it
-        self.watchers: list[dict[Member, None]] = []  # who wants to know which members changed
+        self.watchers: list[dict[Member, None]] = []  # sets that get the members that change
 
     @property
     def submitted_ms(self) -> int:
-        """Submission of its oldest pending application; for ties among members."""
+        """Submission time of its oldest pending application, in ms; for ties among members."""
         if self.oldest_ms is None:
             below: Iterable[Member] = self.applications.values() if self.leaf else self.children
             self.oldest_ms = min((m.submitted_ms for m in below if m.pending_count), default=0)
@@ -77,7 +77,7 @@ class Queue:
 
     @property
     def below_guaranteed(self) -> bool:
-        """It uses less than its guaranteed capacity in every resource type that is guaranteed."""
+        """Whether it uses less than it is guaranteed, in every type that is guaranteed."""
         some = False
         for used, guaranteed in zip(self.used, self.guaranteed):  # noqa: B905 - equal by construction
             if guaranteed:

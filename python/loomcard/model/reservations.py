@@ -1,8 +1,8 @@
-"""Reservations: room kept on a node for an ask that fits nowhere yet.
+"""Reservations: room reserved on a node for an ask that fits nowhere yet.
 
-What is free on the node, and what becomes free there, is withheld from every other ask, up to the
-size of the ask that it is kept for. A reservation ends when a container of its ask is allocated
-there, when its time is over, and with its ask, attempt or node.
+Every other ask is kept from what is free on the node and what becomes free there, up to the size of
+the ask that has the reservation. A reservation ends when a container of its ask is allocated there,
+when its time ends, or when its ask, attempt or node ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ placed_ms.
 
 
 class Reservations:
-    """All reservations of a cluster: for one ask of an application, at most one a node."""
+    """All reservations of a cluster: for one ask per application, at most one per node."""
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
@@ -45,12 +45,12 @@ class Reservations:
         return iter([reservation for ask in asks for reservation in ask.reservations])
 
     def of(self, application: Application) -> Ask | None:
-        """The ask of an application that room is kept for, if there is one."""
+        """The ask of an application for which room is reserved; None if there is no such ask."""
         return self._asks.get(application)
 
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
-        """Why no room may be kept on ``node`` for ``ask``; None if it may. Its
-        oldest reservation would be released, if it has as many as it may have.
+        """Why no room may be reserved on ``node`` for ``ask``; None if it may. If the ask has as
+        many reservations as it may have, its oldest one would be released.
         """
         if self._state.nodes.get(node.number) is not node:
             return Reason.NODE_GONE
@@ -74,10 +74,10 @@ class Reservations:
         )
 
     def beyond(self, ask: Ask, in_place_of: Reservation | None = None) -> Reason | None:
-        """RESERVATION_LIMIT where one more reservation may not be: the engine knows none, the
-        application has one for another ask or as many as it may have, or those of a queue would
-        exceed its part; the first of a queue is always within it. ``in_place_of`` would be released
-        for it.
+        """RESERVATION_LIMIT if one more reservation is not allowed: the engine does not know
+        reservations, the application has one for another ask or as many as it may have, or those of
+        a queue would exceed its part. The first one of a queue is always allowed. ``in_place_of``:
+        the reservation that would be released for it.
         """
         app = ask.attempt.application
         if not self.allowed or self._asks.get(app, ask) is not ask:
@@ -110,12 +110,13 @@ class Reservations:
         return reserved
 
     def reserved(self, queue: Queue) -> Resource:
-        """The sizes of what room is kept for in a queue and below it, together."""
+        """The total size of the reservations in a queue and below it."""
         return Resource(self._by_queue(None).get(queue, self._state.zero))
 
     def put(self, ask: Ask, node: Node, now_ms: int, until_ms: int | None) -> None:
-        """Keep room on ``node`` for one container of ``ask``; if it has as many reservations as it
-        may have, the one placed first ends. The caller has checked that it may.
+        """Reserve room on ``node`` for one container of ``ask``. If the ask has as many
+        reservations as it may have, the one placed first ends. The caller has checked that it is
+        allowed.
         """
         since_ms = ask.reservations[0].since_ms if ask.reservations else now_ms
         before = self._in_the_way(ask, node)
@@ -135,11 +136,11 @@ class Reservations:
         self._state.room_changed(reservation.node)
 
     def end(self, reservation: Reservation) -> None:
-        """Give the room back."""
+        """End a reservation."""
         self._end(reservation, moved=True)
 
     def end_all(self, ask: Ask) -> None:
-        """Give back all room that is kept for an ask."""
+        """End all reservations of an ask."""
         for reservation in ask.reservations:
             self.end(reservation)
 
@@ -156,13 +157,13 @@ class Reservations:
         self._state.room_changed(reservation.node)
 
     def expire(self, now_ms: int) -> None:
-        """End the reservations whose time is over."""
+        """End the reservations whose time has ended."""
         for reservation in self:
             if reservation.until_ms is not None and reservation.until_ms <= now_ms:
                 self.end(reservation)
 
     def node_changed(self, node: Node) -> None:
-        """A node has another size or label: its reservation ends if its ask could not run there."""
+        """End a node's reservation if its ask could not run there with the new size or label."""
         if node.reservation is not None and why_never(node.reservation.ask, node) is not None:
             self.end(node.reservation)
 
@@ -175,9 +176,7 @@ class Reservations:
         ]  # fmt: skip
 
     def restore(self, rows: Iterable[ReservationRow]) -> None:
-        """These reservations and no others. Raises KeyError for one whose ask or node is
-        unknown.
-        """
+        """Set these reservations and no others. Raises KeyError if an ask or node is unknown."""
         rows = list(rows)
         if rows == self.rows():
             return
@@ -201,7 +200,7 @@ def why_never(ask: Ask, node: Node) -> Reason | None:
 
 
 def fits_reserved(ask: Ask, node: Node) -> bool:
-    """Whether ``ask`` fits on ``node`` into the room that is kept for it there."""
+    """Whether ``ask`` fits on ``node`` into the room reserved for it there."""
     return (
         node.reservation is not None and node.reservation.ask is ask and fits(ask.size, node.free)
     )

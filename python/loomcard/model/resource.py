@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from mypy_extensions import mypyc_attr
 
 UNLIMITED = 1 << 62
-"""Stands in a limit for "no limit in this resource type"."""
+"""In a limit, it means "no limit in this resource type"."""
 
 
 @mypyc_attr(native_class=False)
@@ -27,7 +27,7 @@ class Resource(tuple[int, ...]):
 
     @property
     def vcores(self) -> int:
-        """Virtual cores; 0 where the cluster has no such type."""
+        """Virtual cores; 0 if the cluster has no such type."""
         return self[1] if len(self) > 1 else 0
 
     def plus(self, other: Sequence[int]) -> Resource:
@@ -39,11 +39,11 @@ class Resource(tuple[int, ...]):
         return Resource(a - b for a, b in zip(self, other, strict=True))
 
     def times(self, count: int) -> Resource:
-        """``count`` of it."""
+        """Each amount multiplied by ``count``."""
         return Resource(a * count for a in self)
 
     def fits_in(self, room: Sequence[int]) -> bool:
-        """No amount of it exceeds the same amount of ``room``."""
+        """Whether no amount of it exceeds the same amount of ``room``."""
         return fits(self, room)
 
     def least(self, other: Sequence[int]) -> Resource:
@@ -52,8 +52,8 @@ class Resource(tuple[int, ...]):
 
 
 def fits(need: Sequence[int], room: Sequence[int]) -> bool:
-    """Whether ``need`` <= ``room`` in every type; the most frequent call, so two types are written
-    out.
+    """Whether ``need`` <= ``room`` in every type. It is the most frequent call, so the code for two
+    types is written out.
     """
     if len(need) == 2:
         return need[0] <= room[0] and need[1] <= room[1]
@@ -61,7 +61,7 @@ def fits(need: Sequence[int], room: Sequence[int]) -> bool:
 
 
 def room_for(size: Sequence[int], used: Sequence[int], limit: Sequence[int]) -> bool:
-    """Whether ``limit`` lets a container be added to what is ``used``, in what it needs at all."""
+    """Whether ``limit`` allows one more container beside ``used``, in the types that it needs."""
     for wanted, taken, most in zip(size, used, limit):  # noqa: B905 - equal by construction
         if wanted and taken + wanted > most:
             return False
@@ -69,7 +69,7 @@ def room_for(size: Sequence[int], used: Sequence[int], limit: Sequence[int]) -> 
 
 
 def short_of(used: Sequence[int], promised: Sequence[int]) -> bool:
-    """Whether ``used`` is less than what is ``promised``, in each type that is promised at all."""
+    """Whether ``used`` is less than ``promised``, in each type that is promised at all."""
     rows = [(taken, most) for taken, most in zip(used, promised, strict=True) if most]
     return bool(rows) and all(taken < most for taken, most in rows)
 
@@ -88,7 +88,7 @@ def add_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
 
 
 def subtract_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
-    """Take ``amounts`` off each of ``totals`` in place."""
+    """Subtract ``amounts`` from each of ``totals`` in place."""
     if len(amounts) == 2:
         first, second = amounts
         for total in totals:

@@ -1,9 +1,8 @@
-"""The cluster's state as both engines keep it: who uses what, where, and what is asked for.
+"""The cluster's state as both engines keep it: what is used, where, and what is asked for.
 
-Every change goes through here, so that free room, use per queue, user and application, and the
-counts that are
-compared with the engine's never part. It decides nothing and checks no policy's right; ``why_not``
-says what is forbidden.
+Every change goes through here. So free room, use per queue, user and application, and the counts
+that are compared with the engine's always agree. It decides nothing and does not check what a
+policy may do; ``why_not`` says what is forbidden.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class ClusterState:
         self.types = resource_types
         self.zero = Resource([0] * len(resource_types))
         self.capacity = self.zero
-        self.capacity_version = 0  # changes whenever shares of the whole do
+        self.capacity_version = 0  # changes whenever shares of the cluster do
         self.nodes: dict[int, Node] = {}
         self.hosts: dict[str, list[int]] = {}
         self.racks: dict[str, list[int]] = {}
@@ -43,22 +42,22 @@ class ClusterState:
         self.by_path: dict[str, Queue] = {}
         self.applications: dict[int, Application] = {}
         self.attempts: dict[int, Attempt] = {}
-        self.ended_attempts: dict[int, Attempt] = {}  # of applications that live on
+        self.ended_attempts: dict[int, Attempt] = {}  # of live applications
         self.containers: dict[int, Container] = {}
         self.pending_total = 0
-        self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
+        self.shapes: dict[Shape, int] = {}  # how many outstanding asks have each
         self.labelled: dict[str, dict[Ask, None]] = {}  # outstanding ones, by label
         self.shape_waits = ShapeWaits()
         self.rule_waits = RuleWaits()
         self.fit_indexes = FitIndexes(self.nodes)
         self.reservations = Reservations(self)
         self.partitions = Partitions()  # by node label
-        self.node_watchers: list[dict[Node, None]] = []  # who wants to know which nodes changed
+        self.node_watchers: list[dict[Node, None]] = []  # sets that get nodes that change
 
     # Nodes
 
     def add_node(self, node: Node) -> None:
-        """A node joins."""
+        """Add a node."""
         self.nodes[node.number] = node
         insort(self.hosts.setdefault(node.host, []), node.number)
         insort(self.racks.setdefault(node.rack, []), node.number)
@@ -68,7 +67,7 @@ class ClusterState:
         self._mark_node(node)
 
     def remove_node(self, node: Node) -> None:
-        """A node leaves; its containers have ended before."""
+        """Remove a node, whose containers have ended."""
         if node.reservation is not None:
             self.reservations.end(node.reservation)
         del self.nodes[node.number]
@@ -81,7 +80,7 @@ class ClusterState:
         self._mark_node(node)
 
     def resize_node(self, node: Node, capacity: Resource) -> None:
-        """A node has another capacity; free room may turn negative."""
+        """Give a node another capacity; free room may become negative."""
         self._resize_cluster(self.capacity.minus(node.capacity).plus(capacity))
         add_all([node.free], capacity.minus(node.capacity))
         node.capacity = capacity
@@ -91,7 +90,7 @@ class ClusterState:
         self._mark_node(node)
 
     def relabel_node(self, node: Node, label: str, shared: bool = False) -> None:
-        """A node comes to another partition; what runs on it stays."""
+        """Move a node to another partition; its containers stay."""
         self.partitions.leave(node)
         node.label, node.shared = label, shared
         self.reservations.node_changed(node)
@@ -101,7 +100,7 @@ class ClusterState:
         self._mark_node(node)
 
     def room_changed(self, node: Node) -> None:
-        """Other asks may have more or less room on a node, though nothing on it changed."""
+        """Note that asks may have more or less room on a node, though nothing on it changed."""
         self.fit_indexes.touch(node)
         self._mark_node(node)
 
@@ -111,7 +110,7 @@ class ClusterState:
 
     @property
     def free(self) -> Resource:
-        """What all nodes have left together."""
+        """The amounts that are free on all nodes together."""
         used = self.queues[0].used if self.queues else self.zero
         return self.capacity.minus(used)
 
@@ -123,8 +122,8 @@ class ClusterState:
     # Queues and applications
 
     def configure(self, config: dict[str, Any]) -> None:
-        """Put another queue tree in place; applications keep their queue by its path, and holds
-        end.
+        """Put another queue tree in place; applications keep their queue by its path, and
+        reservations end.
         """
         self.reservations.restore(())
         self.queues = build_tree(config, len(self.types))
@@ -136,12 +135,12 @@ class ClusterState:
             self._enter(app, self.by_path[app.queue.path])
 
     def add_application(self, app: Application) -> None:
-        """An application is accepted into its queue."""
+        """Add an application to its queue."""
         self.applications[app.number] = app
         self._enter(app, app.queue)
 
     def move_application(self, app: Application, queue: Queue) -> None:
-        """An application goes to another leaf queue with all it uses and asks for."""
+        """Move an application to another leaf queue, with all that it uses and asks for."""
         if queue is app.queue:
             return
         old = app.queue
@@ -157,7 +156,7 @@ class ClusterState:
         self._mark(app, old)
 
     def remove_application(self, app: Application) -> None:
-        """An application ended."""
+        """Remove an application that ended."""
         del self.applications[app.number]
         for number in app.past_attempts:
             self.ended_attempts.pop(number, None)
@@ -182,7 +181,9 @@ class ClusterState:
     def set_ask(
         self, attempt: Attempt, key: AskKey, size: Resource, label: str, is_am: bool
     ) -> Ask:
-        """The ask of a key, of this size and partition from now on; ``demand`` gives its count."""
+        """Return the ask of a key, with this size and partition from now on; ``demand`` sets its
+        count.
+        """
         ask = attempt.asks.get(key)
         if ask is None:
             ask = attempt.asks[key] = Ask(attempt, key, size)
@@ -196,7 +197,7 @@ class ClusterState:
         return ask
 
     def demand(self, ask: Ask, count: int) -> None:
-        """``count`` containers are outstanding; an ask of none vanishes."""
+        """Set the count of outstanding containers; an ask with count 0 is removed."""
         self._change_count(ask, count - ask.count)
         if count == 0:
             self._forget(ask)
@@ -207,7 +208,7 @@ class ClusterState:
             ask.attempt.reorder()
 
     def drop_asks(self, attempt: Attempt) -> None:
-        """The attempt ended: nothing of it is asked for any more."""
+        """Remove all asks of an attempt that ended."""
         app = attempt.application
         for ask in attempt.asks.values():
             self._change_count(ask, -ask.count)
@@ -245,8 +246,8 @@ class ClusterState:
     # Containers
 
     def allocate(self, ask: Ask, node: Node, now_ms: int) -> Container:
-        """Place one container of an ask on a node and take it off the ask; the caller has checked
-        that it may.
+        """Place one container of an ask on a node, and reduce the ask's count by one. The caller
+        has checked that this is allowed.
         """
         container = Container(ask.attempt, node, ask.size, ask.key)
         container.is_am = ask.is_am
@@ -260,7 +261,9 @@ class ClusterState:
         return container
 
     def undo(self, container: Container) -> Ask | None:
-        """Take an unconfirmed allocation back; the ask stands again, unless it is gone."""
+        """Take an unconfirmed allocation back. Its container is asked for again, unless the ask has
+        ended.
+        """
         self.release(container)
         ask = container.attempt.asks.get(container.ask_key)
         if ask is not None:
@@ -273,7 +276,7 @@ class ClusterState:
         return ask
 
     def confirm(self, container: Container, number: int, yarn_number: int) -> None:
-        """The engine carried the allocation out and named it."""
+        """Note that the engine carried an allocation out, and the container's numbers."""
         container.number = number
         container.yarn_number = yarn_number
         self.containers[number] = container
@@ -319,11 +322,11 @@ class ClusterState:
             watcher[node] = None
 
     def touched(self, app: Application) -> None:
-        """Something that decides what the application may have changed."""
+        """Note that something changed which decides what the application may have."""
         self._mark(app, app.queue)
 
     def asks_again(self, queue: Queue) -> None:
-        """Who held back there wants a turn, though nothing in it has changed."""
+        """Note that a queue which withheld its asks wants a turn, though nothing in it changed."""
         self._mark(queue, queue.parent)
 
     def _mark(self, member: Member, queue: Queue | None) -> None:
@@ -335,7 +338,7 @@ class ClusterState:
     # What is forbidden
 
     def enter(self, stage: Stage) -> None:
-        """A round comes to its next stage, or is over."""
+        """Begin the next stage of a round, or end the round."""
         self.label_limits.guard(stage is Stage.GUARANTEED)
         self.partitions.lends = stage in (Stage.LENT, Stage.OVER)
         self.fit_indexes.shared = self.partitions.shared if stage is Stage.LENT else {}
@@ -359,7 +362,7 @@ class ClusterState:
         return self.limited(ask)
 
     def limited(self, ask: Ask) -> Reason | None:
-        """Which limit of the queue tree forbids one more container of ``ask``, or None."""
+        """The limit of the queue tree that forbids one more container of ``ask``, or None."""
         app = ask.attempt.application
         leaf, size = app.queue, ask.size
         labels = self.label_limits
@@ -376,7 +379,7 @@ class ClusterState:
         return labels.defers(self, ask) if labels.guards else None
 
     def limited_in(self, leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
-        """Which limit of a leaf queue's own, user limit or AM share, forbids a user one more
+        """The leaf queue's own limit, user limit or AM share, that forbids a user one more
         container of ``size``; None if neither does.
         """
         return own_limit(leaf, user, size, is_am)

@@ -1,1 +1,1 @@
-"""What is known of an application's stages: its hint, remaining work, tasks, earlier runs, asks."""
+"""What is known about an application's stages: hint, remaining work, tasks, earlier runs, asks."""

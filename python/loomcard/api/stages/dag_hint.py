@@ -1,9 +1,8 @@
-"""What an application may tell of its stages: the hint ``LOOMCARD_DAG``, the same in both engines.
+"""What an application may say of its stages: the hint ``LOOMCARD_DAG``, the same in both engines.
 
-An AM that knows its stages gives the hint with its submission (an application's scheduling
-property, or a variable of the AM's environment). Policies that weigh remaining work read it; those
-that do not, never see it. `loomcard dag` writes hints for jobs of unmodified frameworks
-(docs/simulate/dag.md).
+An AM that knows its stages gives the hint at submission (as a scheduling property of the
+application, or as a variable of the AM's environment). Only policies that weigh remaining work read
+it. `loomcard dag` writes hints for jobs of unmodified frameworks (docs/simulate/dag.md).
 """
 
 from __future__ import annotations
@@ -22,23 +21,25 @@ from loomcard.model.resource import Resource
 
 HINT = "LOOMCARD_DAG"
 MOST_CHARACTERS: Final = 256 * 1024
-"""Of a hint that is read: the ResourceManager passes on no more of all of an application's."""
+"""The longest hint that is read. The ResourceManager passes on no more than this of all hints of an
+application.
+"""
 
 Count = Annotated[int, Meta(ge=0, le=10**9)]
 Milliseconds = Annotated[float, Meta(ge=0, le=1e12)]
 Amount = Annotated[int, Meta(ge=0, le=10**12)]
-"""Bounds far above any cluster's, so that sums of products stay finite."""
+"""These bounds are far above any cluster's values; they keep sums of products finite."""
 
 
 class HintError(ValueError):
-    """The text is no hint; the message names the place and what is expected there."""
+    """The text is not a hint; the message names the place and what is expected there."""
 
 
 class DagStage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stage: ``tasks`` containers of ``size``, each of about ``ms``, ``after`` these stages.
 
-    ``request``: the allocation request id of its asks, without a mark; None: known by ``priority``
-    alone, as MapReduce's AM does it.
+    ``request``: the allocation request id of its asks, without a mark; None: ``priority`` alone
+    identifies them, as for MapReduce's AM.
     """
 
     id: str
@@ -53,8 +54,9 @@ class DagStage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Dag:
     """The stages of one application, in an order in which parents come first.
 
-    ``types``: how many resource types the cluster has. ``sizes`` are as long: what a stage does not
-    name is 0, and what the cluster does not have is left out. None: as the stages have them.
+    ``types``: how many resource types the cluster has. ``sizes`` have that length: a type that a
+    stage does not name is 0, and a type that the cluster does not have is left out. None: sizes are
+    as in the stages.
     """
 
     def __init__(self, stages: list[DagStage], types: int | None = None) -> None:
@@ -65,8 +67,8 @@ class Dag:
             self._by_key.setdefault((stage.priority, stage.request), []).append(i)
 
     def stage_of(self, key: AskKey) -> int | None:
-        """The index of the stage that an ask's or a container's key belongs to, whatever mark it
-        bears; None: of none, or of one of several.
+        """The index of the stage to which an ask's or a container's key belongs, with any mark;
+        None if it belongs to no stage, or to several.
         """
         found = self.stages_of(key)
         return found[0] if len(found) == 1 else None
@@ -84,23 +86,23 @@ def _sized(size: tuple[int, ...], types: int | None) -> Resource:
 
 
 def write_dag(stages: list[DagStage]) -> str:
-    """The hint's text, JSON."""
+    """Return the hint's text, which is JSON."""
     return msgspec.json.encode(stages).decode()
 
 
 def compact_dag(text: str) -> str:
-    """The same hint as base64url without padding: no quote, comma, space or = in it.
+    """Return the same hint as base64url without padding: it has no quote, comma, space or =.
 
-    That survives shells, YARN's launch scripts, and frameworks that split variables at commas.
+    It survives shells, YARN's launch scripts, and frameworks that split variables at commas.
     """
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def parse_dag(text: str, types: int | None = None) -> Dag:
-    """The DAG that a hint's text describes, plain or compact. ``types``: as of `Dag`.
+    """The DAG that a hint's text describes, plain or compact. ``types``: as in `Dag`.
 
-    Raises HintError: a stage after itself or a later one, an amount out of bounds, a key that the
-    format does not have (nothing is skipped, so that no nesting goes deep).
+    Raises HintError if a stage comes after itself or a later one, if an amount is out of bounds, or
+    if the format does not have a key (nothing is skipped, so that no nesting can be deep).
     """
     if len(text) > MOST_CHARACTERS:
         raise HintError(f"expected at most {MOST_CHARACTERS} characters, found {len(text)}")
@@ -127,8 +129,8 @@ def _json(text: str) -> bytes:
 
 
 def read_dag(hints: Mapping[str, str], types: int | None = None) -> Dag | None:
-    """The DAG that an application's hints describe, as `parse_dag` reads it; None without a hint,
-    and where it cannot be right: no application may hurt the scheduler by its hint.
+    """The DAG that an application's hints describe, as `parse_dag` reads it; None if there is no
+    hint or a wrong one: an application must not harm the scheduler by its hint.
     """
     text = hints.get(HINT)
     try:

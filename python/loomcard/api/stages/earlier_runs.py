@@ -1,7 +1,7 @@
 """How long the tasks of earlier runs took, by user, application name and stage.
 
-Names come from users: what one user runs says nothing of another's applications, and what is kept
-is bounded.
+Users choose the names. So one user's runs say nothing about another user's applications, and what
+is kept is bounded.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from loomcard.api.stages.remaining_work import UNKNOWN_STAGE
 from loomcard.model.objects import Application
 
 STAGES_KEPT = 5_000
-"""Stages of which earlier runs are remembered; beyond, who has most forgets the oldest run."""
+"""How many stages are remembered; beyond that, the user with the most loses the oldest run."""
 
 LONGEST_NAME = 100
-"""Characters of an application's or a stage's name; nothing is remembered of longer ones."""
+"""The most characters of an application's or a stage's name; longer ones are not remembered."""
 
 Runs = dict[str, dict[str, dict[str, list[float]]]]
-"""By user, application name and stage ("": tasks of no stage): count of tasks, and their ms in all.
+"""By user, application name and stage ("": tasks of no stage): count of tasks, and their total ms.
 Plain data, for a policy's memory."""
 
 
@@ -28,7 +28,7 @@ def remember_run(
 ) -> None:
     """Add what an application's tasks took, now that it has ended, to the ``runs`` of its name.
 
-    ``finished``: its part of `Estimates.finished`.
+    ``finished``: the application's part of `Estimates.finished`.
     """
     if not finished or not 0 < len(app.name) <= LONGEST_NAME:
         return

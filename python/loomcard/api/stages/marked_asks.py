@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Final
 
 DEFAULT_ASKS: Final = range(1 << 40, 2 << 40)
-"""Allocation request ids of asks that must run now, for the job to end as it would inside its fair
-share: 2^40 and the id that the ask would have without a mark."""
+"""Allocation request ids of asks that must run now, so that the job ends as early as it would
+inside its fair share: 2^40 plus the id that the ask would have without a mark."""
 
 ALTRUISTIC_ASKS: Final = range(2 << 40, 3 << 40)
-"""Allocation request ids of asks that may run where nobody else needs the room: 2^41 and the id
-that the ask would have without a mark."""
+"""Allocation request ids of asks that may run where no other application needs the room: 2^41 plus
+the id that the ask would have without a mark."""
 
 
 def unmarked(request: int) -> int:

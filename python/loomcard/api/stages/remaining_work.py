@@ -1,7 +1,7 @@
 """What applications still have to do: remaining work, and the critical path of their stages.
 
-Durations are those of the hint ``LOOMCARD_DAG``, less the tasks that finished. Without a hint the
-work is what is asked for, at the mean duration of the application's finished tasks.
+Durations come from the hint ``LOOMCARD_DAG``; tasks that finished do not count. Without a hint, the
+work is the outstanding asks at the mean duration of the application's finished tasks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from loomcard.model.resource import Resource
 
 Finished = dict[str, dict[str, list[int]]]
 """By application id, then stage index (as text; "-1": no stage of the hint): count of finished
-tasks, and the ms that they ran in all. Plain data: the memory of the policies that weigh work."""
+tasks, and their total ms. Plain data: the memory of the policies that weigh work."""
 
 UNKNOWN_STAGE = "-1"
 
@@ -35,9 +35,9 @@ def unit_work(dag: Dag, capacity: Sequence[int]) -> list[float]:
 
 
 def critical_path_ms(dag: Dag, done: Mapping[int, int] | None = None) -> float:
-    """The longest chain of stages, each of one task's ms: no schedule is faster.
+    """The longest chain of stages, one task's ms for each stage: no schedule is faster.
 
-    Stages of which all tasks are ``done`` count nothing.
+    A stage counts 0 if all its tasks are ``done``.
     """
     ends: list[float] = []
     for i, stage in enumerate(dag.stages):
@@ -48,15 +48,15 @@ def critical_path_ms(dag: Dag, done: Mapping[int, int] | None = None) -> float:
 
 
 def asked_work(asks: Iterable[Ask], mean_ms: float, capacity: Sequence[int]) -> float:
-    """Work of an application without a hint: what it asks for, each of ``mean_ms``."""
+    """The work of an application without a hint: its asks, ``mean_ms`` for each container."""
     return mean_ms * sum(ask.count * part_of_cluster(ask.size, capacity) for ask in asks)
 
 
 class Estimates:
-    """Remaining work and critical paths of a scope's applications, brought up to date once a call.
+    """Remaining work and critical paths of a scope's applications, updated once per call.
 
-    Each figure depends on its application and the cluster's capacity alone, so that it can be an
-    order. ``assumed_ms``: the duration of tasks of which nothing is known.
+    Each figure depends only on its application and the cluster's capacity, so that it can serve as
+    an order. ``assumed_ms``: the duration of a task if nothing is known about it.
     """
 
     def __init__(self, assumed_ms: float) -> None:
@@ -70,8 +70,8 @@ class Estimates:
 
     @staticmethod
     def of(view: ClusterView, finished: Finished, assumed_ms: float) -> Estimates:
-        """Those of an instance, brought up to date with what happened since its last call;
-        ``finished`` is its memory, and is brought up to date.
+        """Return the estimates of an instance, updated with what happened since its last call.
+        ``finished`` is its memory, which is updated too.
         """
         found = view.cache("estimates", lambda: Estimates(assumed_ms))
         if found.finished is not finished:
@@ -122,8 +122,8 @@ class Estimates:
 
     def work(self, app: Application) -> float:
         """What an application still has to do, in ms of the whole cluster: with a hint the sum over
-        stages of (tasks - finished) * ``unit_work``, else ``asked_work``. A running task counts
-        whole till it ends.
+        stages of (tasks - finished) * ``unit_work``, otherwise ``asked_work``. A running task
+        counts in full until it ends.
         """
         dag = self.dag(app)
         if dag is None:
@@ -147,7 +147,9 @@ class Estimates:
         return work
 
     def critical_path_ms(self, app: Application) -> float:
-        """Of the whole DAG, finished or not; without a hint the mean duration of its tasks."""
+        """The critical path of the whole DAG, finished or not; without a hint, the mean duration of
+        the application's tasks.
+        """
         dag = self.dag(app)
         if dag is None:
             return self.mean_ms(app)
@@ -158,8 +160,8 @@ class Estimates:
 
 
 def _unfinished(dag: Dag, key: AskKey, done: Mapping[str, Sequence[int]]) -> str:
-    """Of the stages that have the key, the first of which tasks are left: as text, of ``finished``.
-    Stages of one key run in the order of the hint.
+    """Of the stages with the key, the first with unfinished tasks, as the text in ``finished``.
+    Stages with the same key run in the order of the hint.
     """
     found = dag.stages_of(key)
     for i in found:
@@ -173,11 +175,11 @@ class WeighsWork:
     """The memory of a policy that weighs work: which tasks have finished. It is saved whole."""
 
     def initial(self, view: ClusterView, saved: Finished | None) -> Finished:
-        """What was saved, or nothing."""
+        """Return what was saved, or an empty memory."""
         return _copy(saved_rows(saved or {}, view))
 
     def save(self, memory: Finished) -> Finished:
-        """All of it, as it is now."""
+        """Return a copy of all of it."""
         return _copy(memory)
 
 

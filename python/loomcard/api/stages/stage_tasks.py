@@ -1,4 +1,4 @@
-"""How many tasks of each stage of an application wait, run and are done, kept from call to call."""
+"""How many tasks of each stage of an application wait, run and are done, kept between calls."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from loomcard.model.renamed import warn_renamed
 
 
 class StageTasks:
-    """The tasks of one application, by stage of its hint where it has one.
+    """The tasks of one application, by stage if it has a hint.
 
     ``running``, ``asked``, ``done``, ``waiting``: how many tasks of each stage run, are asked for,
-    have finished and have not started. ``tasks``: how many run or are asked for in all, of no stage
-    too. ``masters``: the amounts that its AMs use.
+    have finished and have not started. ``tasks``: how many run or are asked for in total, including
+    tasks of no stage. ``masters``: the amounts that its AMs use.
 
     Call ``ended`` for each `ContainerCompleted`, ``allocated`` for each of the policy's own
     allocations, ``forget`` after any other change of its containers, and ``count`` before reading.
@@ -27,25 +27,25 @@ class StageTasks:
         self.waiting, self.done = [0] * stages, [0] * stages
         self.masters = [0] * len(app.used)
         self.tasks = 0
-        self._held = -1  # its containers that are counted; -1: they are to be counted again
+        self._held = -1  # how many of its containers are counted; -1: count them again
 
     def stage_of(self, key: AskKey) -> int | None:
-        """The stage that an ask's or a container's key belongs to; None: none."""
+        """The stage to which an ask's or a container's key belongs; None: no stage."""
         return None if self.dag is None else self.dag.stage_of(key)
 
     def forget(self) -> None:
-        """Count the containers again the next time."""
+        """Make the next ``count`` count the containers again."""
         self._held = -1
 
     def ended(self, container: Container) -> None:
-        """A container of it is gone."""
+        """Note that a container of the application has ended."""
         self._held = -1 if container.is_am else self._held - 1
         stage = self.stage_of(container.ask_key)
         if stage is not None:
             self.running[stage] -= 1
 
     def allocated(self, ask: Ask) -> None:
-        """A container was allocated for an ask of it."""
+        """Note that a container was allocated for an ask of the application."""
         self._held = -1 if ask.is_am else self._held + 1
         stage = self.stage_of(ask.key)
         if stage is not None:
@@ -59,7 +59,7 @@ class StageTasks:
         self.allocated(ask)
 
     def count(self, done: Mapping[int, int]) -> None:
-        """Bring all up to date; ``done``: finished tasks by stage, as `Estimates.done` has them."""
+        """Update all counts. ``done``: finished tasks by stage, as `Estimates.done` gives them."""
         if self._held != len(self.app.containers):
             self._count_containers()
         self.tasks = self._held
