@@ -1,7 +1,7 @@
-"""Serves an object of two methods to the ResourceManager; the only module that imports Py4J.
+"""Serve an object with two methods to the ResourceManager; the only module that imports Py4J.
 
-Loopback only, on a port the system picks, for callers that know the secret. No connection leads
-back into the JVM.
+It serves on loopback only, on a port that the system picks, to callers that know the secret. No
+connection leads back into the JVM.
 """
 
 from __future__ import annotations
@@ -32,19 +32,21 @@ START_DEADLINE_S = 10.0
 ACCEPT_TIMEOUT_S = 1.0
 AUTHENTICATION_DEADLINE_S = 5.0
 STRANGERS = 16
-"""Connections at a time that have not said the secret yet."""
+"""The most connections at a time that have not sent the secret yet."""
 CONNECTIONS = 4
-"""Connections at a time that have; the ResourceManager needs one, and one to ask for a failure."""
+"""The most connections at a time that have; the ResourceManager needs one, and one for failures."""
 
 
 class Policy(Protocol):
     """What the ResourceManager calls: one text in, one text out. Neither method raises."""
 
     def decide(self, text: str) -> str:
-        """Answers one request of docs/reference/wire.md."""
+        """Answer one request of docs/reference/wire.md."""
 
     def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
-        """The traceback of the last request that was answered with an error; empty if none was."""
+        """The traceback of the last request that was answered with an error; empty if there is no
+        such request.
+        """
 
 
 class SecretError(Exception):
@@ -52,7 +54,7 @@ class SecretError(Exception):
 
 
 def read_secret(path: Path) -> str:
-    """The secret in the file ``path``, which only its owner may read; raises ``SecretError``."""
+    """The secret in the file ``path``, which only its owner may read. Raises ``SecretError``."""
     try:
         mode = path.stat().st_mode
         secret = path.read_text(encoding="ascii").strip()
@@ -68,7 +70,7 @@ def read_secret(path: Path) -> str:
 
 
 class _NewConnection:
-    """A connection that has not said the secret yet: its first bytes, and how long it may take."""
+    """A connection that has not sent the secret yet: its first bytes, and how long it may take."""
 
     def __init__(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
@@ -80,7 +82,7 @@ class _NewConnection:
         return self.socket.fileno()
 
     def listen(self, wanted: bytes) -> bool | None:
-        """Whether it knows the secret; None: not all of it was said yet."""
+        """Whether it knows the secret; None: not all of it was sent yet."""
         try:
             heard = self.socket.recv(len(wanted) + 1 - len(self.received))
         except BlockingIOError:
@@ -94,7 +96,7 @@ class _NewConnection:
         return hmac.compare_digest(self.received, wanted)
 
     def refuse(self) -> None:
-        """Closes it, with Py4J's word for an error."""
+        """Close it, with Py4J's code for an error."""
         with contextlib.suppress(OSError):  # it may be gone already
             self.socket.send(protocol.ERROR_RETURN_MESSAGE.encode())
         quiet_shutdown(self.socket)
@@ -105,11 +107,11 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
     """Py4J's server with an accept loop of its own.
 
     Py4J gives each connection a thread before it knows the secret, and reads a line of any length.
-    Here one thread listens to all new connections, to the length of the secret and for a bounded
-    time. The oldest makes room for one more, so that connections without the secret cannot keep the
-    ResourceManager out.
+    Here one thread reads from all new connections, at most the length of the secret and for a
+    bounded time. If there are too many, the oldest is closed, so that connections without the
+    secret cannot keep the ResourceManager out.
 
-    TCP_NODELAY: without it messages of 9 to 30 kB stall for 40 ms.
+    TCP_NODELAY: without it, messages of 9 to 30 kB stall for 40 ms.
     """
 
     def __init__(self, pool: PythonProxyPool, secret: str) -> None:
@@ -125,7 +127,7 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
         self._log = structlog.get_logger("loomcard.bridge")
 
     def run(self) -> None:
-        """Accepts and authenticates until the server is shut down."""
+        """Accept and authenticate connections until the server is shut down."""
         listening = self.server_socket
         listening.listen(STRANGERS)
         listening.setblocking(False)
@@ -133,7 +135,7 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
         while not self.is_shutdown:
             try:
                 self._serve_once(listening)
-            except (OSError, ValueError):  # the socket was closed under us, or no file is left
+            except (OSError, ValueError):  # the socket was closed, or no file handle is left
                 if not self.is_shutdown:
                     self._log.exception("gateway")
                     time.sleep(ACCEPT_TIMEOUT_S)
@@ -197,19 +199,19 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
 
 
 class Gateway:
-    """A running server; ``port`` is where it listens."""
+    """A running server; ``port`` is the port on which it listens."""
 
     def __init__(self, server: Any) -> None:
         self._server = server
         self.port: int = server.get_listening_port()
 
     def close(self) -> None:
-        """Stops listening and drops all connections."""
+        """Stop listening and drop all connections."""
         self._server.shutdown()
 
 
 def serve(policy: Policy, secret: str) -> Gateway:
-    """Listens for the ResourceManager; returns once it may connect. All threads are daemons."""
+    """Listen for the ResourceManager; return once it can connect. All threads are daemons."""
     pool = PythonProxyPool()
     pool.put(policy, force_id=protocol.ENTRY_POINT_OBJECT_ID)
     server = _Server(pool, secret)

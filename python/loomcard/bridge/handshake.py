@@ -12,11 +12,11 @@ from typing import Any
 from loomcard.wire import messages
 
 FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved", "reservations")
-"""What this side can do; each side uses only what both name."""
+"""The features of this side; each side uses only features that both name."""
 
 
 class HandshakeError(Exception):
-    """The two sides cannot talk; the message says why and what to do."""
+    """The two sides cannot communicate; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Settings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
-        """Reads ``given``; raises ``HandshakeError`` naming the key.
+        """Read ``given``. Raises ``HandshakeError``, which names the key.
 
-        Unknown keys belong to a newer shim and are left alone.
+        Unknown keys belong to a newer shim and are ignored.
         """
         journal_dir = _typed(given, "journal_dir", (str, type(None)), None)
         policy_path = _typed(given, "policy_path", (list,), [])
@@ -59,7 +59,7 @@ def _typed(given: Mapping[str, Any], key: str, kinds: tuple[type, ...], absent: 
 
 
 def reply_to(hello: messages.Hello) -> messages.HelloReply:
-    """Our answer; raises ``HandshakeError`` on another schema or odd resource types."""
+    """Our answer. Raises ``HandshakeError`` for another schema or wrong resource types."""
     version = importlib.metadata.version("loomcard")
     if hello.schema != messages.SCHEMA:
         raise HandshakeError(

@@ -1,4 +1,4 @@
-"""Writes the journal on a thread of its own, so that no round waits for a disk."""
+"""Write the journal in a separate thread, so that no round waits for a disk."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from queue import SimpleQueue
 from loomcard.wire.journal_files import MakeFiles, SegmentFiles
 
 MOST_ROUNDS = 10_000
-"""So many rounds may wait to be written."""
+"""The most rounds that may wait to be written."""
 MOST_BYTES = 32 << 20
-"""So many bytes may wait; a single longer piece only while nothing else waits."""
+"""The most bytes that may wait; a longer piece may wait only alone."""
 HANGS_S = 5.0
-"""A write that takes longer counts as one that hangs."""
+"""A write that takes more seconds than this counts as hanging."""
 
 LINGER_S = 0.01
-"""So long more rounds are waited for, to be written with one call. Each call takes Python's lock
-from the thread that decides, and that costs more than the write.
+"""For how many seconds to wait for more rounds, so that one call writes them all. Each call takes
+Python's lock from the thread that decides, and that costs more than the write.
 """
 PIECE_BYTES = 1 << 20
-"""So much is written with one call."""
+"""The most bytes to write with one call."""
 
 Order = bytes | tuple[Callable[[], None], int] | threading.Event
-"""A round's lines; something else to do and the bytes that it writes; or what is set once all
-before it is dealt with.
+"""A round's lines; or some other work and the bytes that it writes; or an event that is set when
+all orders before it are done.
 """
 
 
 class JournalWriter:
     """``Files`` that takes lines at once and writes them later, in order.
 
-    Where a write hangs, or too much waits, ``begin`` and ``add`` raise ``OSError`` and take
-    nothing; what waits is still written if the disk takes it at last. After a failed write what
-    waits for the same segment is dropped and counted, since only whole beginnings can be replayed.
+    If a write hangs, or too much waits, ``begin`` and ``add`` raise ``OSError`` and take nothing;
+    what waits is still written if the disk accepts it later. After a failed write, what waits for
+    the same segment is dropped and counted: a segment can be replayed only without gaps.
     """
 
     def __init__(self, folder: Path, most: int | None, files: MakeFiles = SegmentFiles) -> None:
@@ -54,38 +54,38 @@ class JournalWriter:
 
     @property
     def lost(self) -> int:
-        """Rounds that were taken and could not be written."""
+        """The count of rounds that were taken and could not be written."""
         return self._lost
 
     def begin(self, path: Path, line: bytes) -> None:
-        """Takes a segment's first line. Raises ``OSError`` when too much waits already."""
+        """Take a segment's first line. Raises ``OSError`` if too much waits already."""
         self._check(len(line))
         self._start()
         self._give((lambda: self._begin(path, line), len(line)), len(line))
 
     def add(self, lines: bytes) -> None:
-        """Takes one round. Raises ``OSError`` when too much waits already."""
+        """Take one round. Raises ``OSError`` if too much waits already."""
         self._check(len(lines))
         self._give(lines, len(lines))
 
     def end(self) -> None:
-        """The open segment is closed once all before is written."""
+        """Close the open segment once everything before is written."""
         if self._thread is not None:
             self._give((self._files.end, 0), 0)
 
     def failure(self) -> OSError | None:
-        """What went wrong since the last call."""
+        """The failure since the last call, if any."""
         if self._failure is None:
             return None
         failure, self._failure = self._failure, None
         return failure
 
     def is_free(self) -> bool:
-        """Whether all that was taken is written, or dropped."""
+        """Whether everything that was taken is written or dropped."""
         return self._done == self._given
 
     def flush(self, within_s: float) -> bool:
-        """Waits until all that was taken before is dealt with, at most so long."""
+        """Wait until all that was taken is written or dropped, at most ``within_s`` seconds."""
         if self._thread is None:
             return True
         reached = threading.Event()
@@ -138,7 +138,7 @@ class JournalWriter:
                 self._hurry.clear()
 
     def _add(self, rounds: list[bytes], size: int) -> None:
-        """Writes rounds with one call, or else as many whole ones as the disk takes."""
+        """Write rounds with one call, or otherwise as many whole ones as the disk accepts."""
         left = rounds.copy()
         if left and not self._broken and self._attempt(self._files.add, b"".join(left)) is None:
             left.clear()
@@ -161,7 +161,7 @@ class JournalWriter:
         self._busy_since = time.monotonic()
         try:
             write(*lines)
-        except Exception as error:  # a lack of memory, too: this thread must go on
+        except Exception as error:  # lack of memory too: this thread must continue
             return error
         finally:
             self._busy_since = None
@@ -175,7 +175,7 @@ class JournalWriter:
 
     def _count(self, orders: int, size: int) -> None:
         self._done_bytes += size
-        self._done += orders  # last: who sees it done sees its failure
+        self._done += orders  # last: a thread that sees it done also sees its failure
 
     def _begin(self, path: Path, line: bytes) -> None:
         self._broken = False

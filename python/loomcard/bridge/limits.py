@@ -1,4 +1,4 @@
-"""What the policy process may take from its machine, set by itself before it loads any policy."""
+"""What the policy process may use of its machine; it sets this before it loads any policy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_MEMORY = "LOOMCARD_PROCESS_MAX_MEMORY_MB"
 """The environment variable in which the ResourceManager states the most memory; 0: half of it."""
 
 REACHED = 0.75
-"""The part of the limit from which on memory counts as used up."""
+"""From this part of the limit on, memory counts as used up."""
 
 OOM_SCORE_ADJ = 900
 """When the machine runs out of memory, its kernel ends this process before the ResourceManager."""
@@ -23,11 +23,11 @@ _CONTROL_GROUP_FILES = (
 
 
 def apply(environment: Mapping[str, str] = os.environ) -> int:
-    """Limits the memory of this process and offers it to the kernel first; returns the limit in MB.
+    """Limit the memory of this process, and let the kernel end it first. Return the limit in MB.
 
-    The limit counts what the process may write to, not address space that it only reserves, as
-    numpy's and polars' thread pools do. Beyond it Python raises ``MemoryError``. Raises
-    ``ValueError`` on a limit that is no number.
+    The limit counts memory to which the process may write, not address space that it only reserves,
+    as numpy's and polars' thread pools do. Beyond it, Python raises ``MemoryError``. Raises
+    ``ValueError`` if the limit is not a number.
     """
     wanted_mb = int(environment.get(MAX_MEMORY, "0"))
     limit = (wanted_mb << 20) or half_of_the_memory()
@@ -41,8 +41,8 @@ def apply(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def are_reached(status: Path = Path("/proc/self/status")) -> bool:
-    """Whether this process keeps most of the memory that it may have, so that a ``MemoryError`` was
-    not for want of one large piece alone; False where the kernel does not say so.
+    """Whether this process uses most of the memory that it may have, so that a ``MemoryError`` was
+    not caused by one large piece alone; False if the kernel does not say.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
     try:
@@ -67,7 +67,9 @@ def half_of_the_memory(control_group_files: tuple[Path, ...] = _CONTROL_GROUP_FI
 
 
 def prefer_for_oom(file: Path = Path("/proc/self/oom_score_adj")) -> None:
-    """Does nothing where the kernel has no such file, or a higher score stands there."""
+    """Let the kernel end this process first. Do nothing if the kernel has no such file, or if the
+    score is already higher.
+    """
     try:
         if int(file.read_text(encoding="ascii")) < OOM_SCORE_ADJ:
             file.write_text(str(OOM_SCORE_ADJ), encoding="ascii")

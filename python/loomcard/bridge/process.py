@@ -36,29 +36,29 @@ class Deciding(Protocol):
         """Where the session writes its journal; None: nowhere."""
 
     def decide(self, batch_text: str) -> str:
-        """Answers one batch."""
+        """Answer one batch."""
 
     def header_text(self) -> str:
-        """The state before the next batch, as a journal's segment opens with it."""
+        """The state before the next batch, as the first line of a journal's segment."""
 
 
 HEADER = '["header"]'
-"""Asks for the session's state, so that the rounds that follow can be replayed."""
+"""A request for the session's state, so that the rounds that follow can be replayed."""
 
 
 class MemoryUsedUpError(Exception):
-    """No policy can go on in this process; the ResourceManager ends it and starts another."""
+    """No policy can continue in this process; the ResourceManager ends it and starts another."""
 
 
 FLUSH_S = 2.0
-"""How long the end of the process waits for the journal's last rounds."""
+"""For how many seconds the ending process waits for the journal's last rounds."""
 
 MakeSession = Callable[[messages.Hello, Path | None], Deciding]
 CompileConfig = Callable[[str, str, Sequence[str]], messages.Compiled | messages.Findings]
 
 
 class PolicyService:
-    """Answers requests one at a time, hello first. What cannot be answered gets ``error``."""
+    """Answers requests one at a time, hello first. One that cannot be answered gets ``error``."""
 
     def __init__(self, make_session: MakeSession, compile_config: CompileConfig) -> None:
         self._make_session = make_session
@@ -71,7 +71,7 @@ class PolicyService:
         self._log = structlog.get_logger("loomcard.bridge")
 
     def decide(self, text: str) -> str:
-        """Answers one request of docs/reference/wire.md; never raises."""
+        """Answer one request of docs/reference/wire.md; it never raises."""
         with self._one_at_a_time:
             try:
                 return self._answer(text)
@@ -82,12 +82,12 @@ class PolicyService:
                 return messages.write(messages.Failure(message))
 
     def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
-        """The traceback of the last request answered ``error``; empty if there was none."""
+        """The traceback of the last request answered ``error``; empty if there is none."""
         return self._last_failure
 
     def flush(self, within_s: float) -> bool:
-        """Waits until the journal is written, at most so long; also while a policy decides.
-        False: not in time.
+        """Wait until the journal is written, at most ``within_s`` seconds; also while a policy
+        decides. False: not in time.
         """
         journal = None if self._session is None else self._session.journal
         return journal is None or journal.flush(within_s)
@@ -123,7 +123,7 @@ class PolicyService:
         return reply
 
     def _report_journal(self, journal: Journal) -> None:
-        """In the log, when a journal cannot be written, and when it goes on."""
+        """Log when a journal cannot be written, and when it continues."""
         self._journal_problem = journal.problem
         if journal.problem is None:
             self._log.warning("the journal is written again", lost_rounds=journal.lost_rounds)
@@ -158,7 +158,7 @@ class PolicyService:
 def compile_request(
     yaml_text: str, name: str, policy_path: Sequence[str]
 ) -> messages.Compiled | messages.Findings:
-    """Compiles YAML with policies that are installed or lie under ``policy_path``."""
+    """Compile YAML with policies that are installed or are under ``policy_path``."""
     try:
         folders = [Path(folder) for folder in policy_path]
         return messages.Compiled(compile_config(yaml_text, name, policy_path=folders))
@@ -168,20 +168,20 @@ def compile_request(
 
 
 def write_ready(path: Path, port: int) -> None:
-    """Says on which port we listen: the file appears whole, by renaming."""
+    """Write the port on which we listen into a file; it appears complete, by renaming."""
     draft = path.with_suffix(".draft")
     draft.write_bytes(msgspec.json.encode({"pid": os.getpid(), "port": port}))
     draft.replace(path)
 
 
 def wait_for_end_of_input() -> None:
-    """Returns when our parent is gone, however it died: our standard input then ends."""
+    """Return when our parent has ended, in any way: our standard input then ends."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the process; returns its exit status."""
+    """Run the process; return its exit status."""
     parser = argparse.ArgumentParser(prog="loomcard.bridge.process", description=__doc__)
     parser.add_argument("--ready-file", type=Path, required=True, help="written when we listen")
     parser.add_argument("--secret-file", type=Path, required=True, help="mode 0600")
@@ -213,14 +213,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _end_what_policies_started() -> None:
-    """The others of our process group; a ResourceManager that lives kills the group itself."""
+    """End the others of our process group; a live ResourceManager kills the group itself."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.killpg(0, signal.SIGTERM)
 
 
 def _collect_garbage_less_often() -> None:
-    """The mirror is large, lives long and holds few cycles: at Python's own thresholds the
-    collector walks it so often that it costs a third of a round's CPU.
+    """Raise the thresholds of the collector. The mirror is large, lives long and has few cycles: at
+    Python's own thresholds the collector walks it so often that it costs a third of a round's CPU.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

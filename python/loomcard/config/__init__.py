@@ -1,7 +1,7 @@
 """Policy configurations in YAML: read, checked with line numbers, compiled.
 
-What is exported is loaded with its first use (PEP 562): a command that looks for a file of ours
-needs no schema.
+Exports are loaded at their first use (PEP 562): a command that looks for a file of ours needs no
+schema.
 """
 
 from importlib import import_module

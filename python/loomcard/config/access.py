@@ -1,4 +1,4 @@
-"""Who may submit and administer: the lists in force at every queue."""
+"""Which users may submit and administer: the lists in force at every queue."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +11,7 @@ EVERYONE: Final = "*"
 
 @dataclass(frozen=True)
 class Access:
-    """The lists in force at one queue; ``administer_stated``: some queue of the path wrote it."""
+    """The lists in force at one queue; ``administer_stated``: some queue of the path states it."""
 
     submit: tuple[str, ...]
     administer: tuple[str, ...]
@@ -21,8 +21,8 @@ class Access:
 def check_access(document: Document, tree: list[Branch]) -> list[Access]:
     """Return each queue's lists; a stated list replaces the parent's.
 
-    Where nobody states ``administer`` it is everyone's only while ``submit`` is: administering
-    implies submitting, so a default of everyone would void each list of submitters.
+    If no queue states ``administer``, everyone may administer only if everyone may submit:
+    administering implies submitting, so a default of everyone would void each list of submitters.
     """
     found: list[Access] = []
     for branch in tree:

@@ -1,4 +1,4 @@
-"""What can be named in a configuration: every policy with its options, for people who choose one.
+"""What a configuration can name: every policy with its options, for people who choose one.
 
 python -m loomcard.config.catalog docs/policies/overview.md     # rewrites the table of policies
 """
@@ -28,8 +28,8 @@ class Option:
 
 @dataclass(frozen=True)
 class Entry:
-    """One policy: its name, where its class is, what it does, the kind of what it ``governs``, and
-    its options.
+    """One policy: its name, the place of its class, what it does, what kind of thing it
+    ``governs``, and its options.
     """
 
     name: str
@@ -51,7 +51,7 @@ def catalog() -> list[Entry]:
 
 
 def page_with_table(page: str) -> str:
-    """The text of docs/policies/overview.md with the table of our own policies as it must be."""
+    """The text of docs/policies/overview.md with the correct table of our own policies."""
     before, _, rest = page.partition(BEGIN)
     ours = (entry for entry in catalog() if entry.name in built_in())
     rows = [f"| `{entry.name}` | {entry.summary} | {entry.governs} |\n" for entry in ours]
@@ -60,7 +60,7 @@ def page_with_table(page: str) -> str:
 
 
 def _governs(name: str) -> str:
-    """The kind of what a policy governs; empty where it cannot be loaded."""
+    """What kind of thing a policy governs; empty if it cannot be loaded."""
     try:
         cls = find(name)
     except PolicyNotFoundError:

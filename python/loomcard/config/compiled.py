@@ -35,14 +35,15 @@ def compile_config(
 ) -> dict[str, Any]:
     """Compile a policy configuration into the object of docs/reference/wire.md: sorted, with hash.
 
-    ``name`` is the file's, and becomes ``source``. ``policy_path`` lists the folders that policy
-    files may be loaded from; None allows any, for commands that run away from a cluster: they name
-    ``beside``, the folder of the configuration, in which files are looked for first, and which is
-    put before the names of those found there; the hash is that of the names as they were written.
-    ``isolated``: policies that are not Loomcard's own are loaded, and decide a first round, in a
-    child process; one that ends it, or hangs in that round, is a finding, and this process goes on.
-    ``warn`` is given what is no error, such as a key by its former name; without it each is a line
-    in the log. Raises FindingsError with everything that is wrong with the text.
+    ``name`` is the name of the file, and becomes ``source``. ``policy_path`` lists the folders from
+    which policy files may be loaded; None allows any, for commands that run without a cluster. Such
+    commands pass ``beside``, the folder of the configuration: policy files are looked for there
+    first, and the folder is put before the names of those found. The hash is that of the names as
+    they were written. ``isolated``: policies that are not Loomcard's own are loaded, and decide a
+    first round, in a child process; one that ends it, or hangs in that round, is a finding, and
+    this process continues. ``warn`` receives what is not an error, such as a key by its former
+    name; without ``warn``, each is a line in the log. Raises FindingsError with all that is wrong
+    with the text.
     """
     document = read(yaml_text)
     document.by_rule(rules.YAML)
@@ -95,7 +96,7 @@ def _refuse_ended(
     names: Sequence[str | None],
     failure: FirstRoundFailure | None,
 ) -> None:
-    """Raise FindingsError where a policy ends its process in the first round, or hangs in it."""
+    """Raise FindingsError if a policy ends its process in the first round, or hangs in it."""
     if failure is not None:
         message = f"the policy {names[failure.queue]!r} {failure.what}"
         document.report(
@@ -112,7 +113,7 @@ def _as_loaded(name: str | None, beside: Path | None) -> str | None:
 
 
 def canonical_json(config: dict[str, Any]) -> str:
-    """Return the one text of a compiled configuration: keys sorted, no spaces, ASCII."""
+    """Return the canonical text of a compiled configuration: keys sorted, no spaces, ASCII."""
     return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

@@ -14,8 +14,8 @@ _MILLION: Final = 1_000_000
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """What a configuration is compared with: ``capacity`` of all nodes together, by resource, {}
-    where there is none yet; ``smallest`` container, by resource; ``living``: live applications by
+    """What a configuration is compared with: ``capacity`` of all nodes together, by resource, {} if
+    there is no node yet; ``smallest`` container, by resource; ``living``: live applications by
     queue.
     """
 
@@ -25,7 +25,7 @@ class ClusterFacts:
 
 
 def misfits(text: str, config: Mapping[str, Any], cluster: ClusterFacts) -> list[Finding]:
-    """What of the configuration, compiled from ``text``, does not fit the cluster, by line."""
+    """The parts of the configuration, compiled from ``text``, that do not fit the cluster, by line."""
     document = read(text)
     _vanishing(document, config, cluster.living)
     if not cluster.capacity:
@@ -66,7 +66,7 @@ def _unknown(document: Document, queue: Mapping[str, Any], capacity: Amounts) ->
 def _guarantee(
     document: Document, queue: Mapping[str, Any], guaranteed: Amounts, cluster: ClusterFacts
 ) -> None:
-    """A guarantee in amounts above the whole cluster can never be kept."""
+    """Report a guarantee in amounts above the whole cluster: it can never be kept."""
     for name, amount in guaranteed.items():
         if "amounts" in queue["guaranteed"] and amount > cluster.capacity[name]:
             message = f"{amount} {name} are guaranteed; the cluster has {cluster.capacity[name]}"
@@ -77,7 +77,7 @@ def _guarantee(
 
 
 def _largest(document: Document, queue: Mapping[str, Any], smallest: Amounts) -> None:
-    """A largest container below the smallest one leaves nothing that may be asked for."""
+    """Report a largest container below the smallest one: no container could be requested."""
     for name, most in queue.get("maximum_allocation", {}).items():
         if most < smallest.get(name, 0):
             message = f"at most {most} {name}; the smallest container has {smallest[name]}"
@@ -125,7 +125,7 @@ def _vanishing(document: Document, config: Mapping[str, Any], living: Mapping[st
 
 
 def place_of(path: str) -> Path:
-    """Where a queue stands in the text."""
+    """The place of a queue in the text."""
     place: list[str] = []
     for name in path.split(".")[1:]:
         place += ["queues", name]

@@ -26,7 +26,7 @@ from loomcard.wire.older import OPTIONS
 LEAF_DEFAULT: Final = "fifo"
 
 NEEDS: Final = frozenset({"heartbeats"})
-"""What a policy may need of the engine beside the events that all get."""
+"""What a policy may need from the engine, in addition to the events that every policy gets."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class _Loader:
 
 @dataclass(frozen=True)
 class Governed:
-    """What governs one queue; ``policy`` is None where an ancestor's policy walks the tree."""
+    """What governs one queue; ``policy`` is None if an ancestor's policy walks the tree."""
 
     policy: str | None
     named: bool
@@ -70,7 +70,7 @@ class Governed:
 
 @dataclass(frozen=True)
 class _Assigned:
-    """A policy in a queue: its class is None where it was not found, so that nothing follows."""
+    """A policy in a queue: its class is None if it was not found; then nothing else is checked."""
 
     name: str
     options: dict[str, Any]
@@ -105,7 +105,7 @@ def check_governing(
 
 
 def _needs(kind: type | None) -> set[str] | None:
-    """What a policy needs of the engine; None where it does not say so in a set of names."""
+    """What a policy needs from the engine; None if it does not state this as a set of names."""
     said = getattr(kind, "needs", ())
     if not isinstance(said, (set, frozenset, tuple, list)):
         return None
@@ -190,7 +190,7 @@ def _warn_of_former(document: Document, branch: Branch, kind: type) -> None:
 
 
 def _check_needs(document: Document, place: Place, name: str, kind: type) -> None:
-    """Report what the policy needs and no engine knows: it would wait for ever."""
+    """Report what the policy needs but no engine knows: the policy would wait without end."""
     needs = _needs(kind)
     if needs is None:
         message = f"the needs of the policy {name!r} are not a set of names"

@@ -1,4 +1,4 @@
-"""A policy's code run in a child process first: what ends its process ends the child alone."""
+"""Run a policy's code in a child process first: code that ends its process ends only the child."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from loomcard.wire import messages as r
 
 REMEDY: Final = "take out what ends it, such as os._exit(), or the library that crashes"
 FIRST_ROUND_S = 10.0
-"""So long a first round may take, as on a cluster (``loomcard.round.hard-deadline-ms``)."""
+"""How many s a first round may take, as on a cluster (``loomcard.round.hard-deadline-ms``)."""
 
 _DONE: Final = "done"
 
@@ -28,8 +28,8 @@ Notify = Callable[[int], None]
 
 
 class ChildEndedError(Exception):
-    """A child did not come to the end of its work. ``how`` it ended: ``with status 3``, ``by signal
-    SIGSEGV``; None: it did not within its time. ``last_number``: the last that it sent, if any.
+    """A child did not finish its work. ``how``: how it ended, ``with status 3``, ``by signal
+    SIGSEGV``; None: it did not end in time. ``last_number``: the last number that it sent, if any.
     """
 
     def __init__(self, how: str | None, last_number: int | None) -> None:
@@ -39,9 +39,9 @@ class ChildEndedError(Exception):
 
 
 def run_isolated(work: Callable[[Notify], object], within_s: float | None = None) -> list[int]:
-    """Run ``work(notify)`` in a forked child, which prints nothing; the numbers that it notified.
-    What it returns or raises is lost; who needs that calls it again, here. ``within_s``: how long
-    it may take; None: as long as it wants. Raises ChildEndedError.
+    """Run ``work(notify)`` in a forked child, which prints nothing. Return the numbers that it
+    notified. What it returns or raises is lost; call it again in this process if you need that.
+    ``within_s``: how many seconds it may take; None: no limit. Raises ChildEndedError.
     """
     context = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(duplex=False)
@@ -65,12 +65,12 @@ def run_isolated(work: Callable[[Notify], object], within_s: float | None = None
 
 
 def _work(work: Callable[[Notify], object], writer: Connection) -> None:
-    """What the child does; it never returns."""
+    """Do the child's work; it never returns."""
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
-        with contextlib.suppress(BaseException):  # it raises again where somebody listens
+        with contextlib.suppress(BaseException):  # it raises again in the parent, if called there
             work(writer.send)
         writer.send(_DONE)
     finally:
@@ -100,7 +100,7 @@ def _how(status: int) -> str:
 
 
 def find_isolated(name: str) -> type:
-    """As ``find``; a policy's file that ends its process does not end this one. Raises
+    """Do as ``find``, but a policy's file that ends its process does not end this one. Raises
     PolicyNotFoundError.
     """
     if name not in built_in():
@@ -112,7 +112,7 @@ def find_isolated(name: str) -> type:
 
 
 def ended_while_loaded(name: str, failed: ChildEndedError) -> str:
-    """What is said of a policy whose module or class ends the process that loads it."""
+    """The message about a policy whose module or class ends the process that loads it."""
     return (
         f"the policy {name!r} ended the process that loaded it, {failed.how};"
         " expected that it leaves its process running"
@@ -120,7 +120,7 @@ def ended_while_loaded(name: str, failed: ChildEndedError) -> str:
 
 
 class FirstRoundFailure(NamedTuple):
-    """What came of a first round: ``queue``, the number of the one whose policy decided."""
+    """The failure of a first round; ``queue``: the number of the queue whose policy decided."""
 
     queue: int
     what: str
@@ -130,14 +130,14 @@ class FirstRoundFailure(NamedTuple):
 def first_round(
     config: Mapping[str, Any], search: Sequence[Path] | None
 ) -> FirstRoundFailure | None:
-    """What ends the process in the first round of a compiled configuration, or does not finish it;
-    None where nothing does. The cluster is empty, as that of ``PUT ?dry_run``. What a policy raises
-    there is not judged.
+    """What ends the process in the first round of a compiled configuration, or does not finish that
+    round; None if nothing does. The cluster is empty, as in ``PUT ?dry_run``. An exception of a
+    policy does not count.
     """
     try:
         run_isolated(lambda notify: _decide(config, search, notify), FIRST_ROUND_S)
     except ChildEndedError as failed:
-        if failed.last_number is None:  # before any of them decided: none is to blame
+        if failed.last_number is None:  # before any policy decided: it is the fault of none
             return None
         if failed.how is None:
             what = f"did not finish its first round within {FIRST_ROUND_S:g} s"

@@ -1,8 +1,8 @@
-"""What a queue and the queues above it allow applications: how many may come, how large their
+"""What a queue and the queues above it allow applications: how many there may be, how large their
 containers may be, and how long they may live.
 
-The same rules, in the same words, as the shim's ``Admission``; tests/golden/admission.json holds
-both to them.
+The rules and messages are those of the shim's ``Admission``; tests/golden/admission.json checks
+both.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from loomcard.model.queue import Queue
 
 TOO_OLD = "Application is killed by ResourceManager as it has exceeded the lifetime period."
-"""YARN's words at the end of an application's lifetime."""
+"""YARN's message at the end of an application's lifetime."""
 
 
 def refusal(queue: Queue, user: str, application_id: str) -> str | None:
-    """Why ``queue`` takes no further application of ``user``, or None."""
+    """Why ``queue`` accepts no further application of ``user``, or None."""
     tail = f"cannot accept submission of application: {application_id}"
     state = _state(queue)
     if state != "RUNNING":
@@ -32,7 +32,7 @@ def refusal(queue: Queue, user: str, application_id: str) -> str | None:
 
 
 def oversize(queue: Queue, types: Sequence[str], size: Sequence[int]) -> str | None:
-    """Why ``queue`` lets nobody ask for a container of that size, or None."""
+    """Why no application of ``queue`` may ask for a container of that size, or None."""
     most = _largest(queue)
     asked = dict(zip(types, size, strict=True))
     for name, amount in asked.items():
@@ -46,8 +46,8 @@ def oversize(queue: Queue, types: Sequence[str], size: Sequence[int]) -> str | N
 
 
 def lifetime_s(queue: Queue, asked: int = 0) -> int | None:
-    """Seconds that an application may live that asks for ``asked`` (not above 0: for none); None:
-    for ever.
+    """For how many seconds an application may live if it requests ``asked`` (0 or less: it
+    requests no lifetime); None: without end.
     """
     most: int | None = queue.spec.get("maximum_lifetime_s")
     if asked <= 0:
@@ -71,7 +71,7 @@ def _state(queue: Queue) -> str:
 
 
 def _live(queue: Queue, user: str | None = None) -> int:
-    """How many applications live in a queue and below it; of one user where one is named."""
+    """The count of live applications in a queue and below it; if a user is named, of that user."""
     if not queue.leaf:
         return sum(_live(child, user) for child in queue.children)
     apps = queue.applications

@@ -1,4 +1,4 @@
-"""What queues may use of the nodes of each label: whether at all, how much, and who goes first."""
+"""What queues may use of the nodes of each label: whether at all, how much, and in what order."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _Place = tuple[int, str]
 class LabelLimits:
     """The limits of one configuration, and what is used under them.
 
-    ``active`` is False where no queue states any. Use is counted as containers come and go, and
-    again after nodes, labels or applications have changed their place.
+    ``active`` is False if no queue states a limit. Use is counted as containers start and end, and
+    counted again after nodes, labels or applications have moved.
 
-    While it ``guards``, asks of a queue that has its guarantee on a label wait for a sibling below
-    its own, if that had asks that could be served when guarding began. ``deferred``: what waited
-    so.
+    While it ``guards``, a queue that has its guarantee on a label waits for siblings that are below
+    theirs, if these had asks that could be served when guarding began. ``deferred``: the asks that
+    waited for this reason.
     """
 
     def __init__(self, queues: list[Queue]) -> None:
@@ -41,23 +41,23 @@ class LabelLimits:
         self.active = bool(self._allowed or self._parts or self._guarantees)
         self.guards = False
         self.deferred: dict[Ask, None] = {}
-        self._contested: dict[_Place, bool] = {}  # by parent: someone below it goes first
+        self._contested: dict[_Place, bool] = {}  # by parent: some queue below it comes first
         self._limits: dict[_Place, Resource] = {}
         self._guaranteed: dict[_Place, Resource] = {}
         self._used: dict[_Place, list[int]] = {}
         self._version = -1
 
     def forget(self) -> None:
-        """Containers are another queue's now; use is counted again when it is asked for."""
+        """Forget the use, since containers changed their queue; it is counted again when needed."""
         self._version = -1
 
     def charge(self, container: Container) -> None:
-        """A container started."""
+        """Add a container that started."""
         if self._parts or self._guarantees:
             add_all(self._sums(container), container.size)
 
     def release(self, container: Container) -> None:
-        """A container ended."""
+        """Subtract a container that ended."""
         if self._parts or self._guarantees:
             subtract_all(self._sums(container), container.size)
 
@@ -94,7 +94,7 @@ class LabelLimits:
     # Guarantees: an order among siblings, while there is enough for neither
 
     def guard(self, guards: bool) -> None:
-        """From now on guarantees defer asks, or they do not."""
+        """Set whether guarantees defer asks from now on."""
         self.guards = guards and bool(self._guarantees)
         if self.guards:
             self.deferred, self._contested = {}, {}
@@ -114,8 +114,8 @@ class LabelLimits:
         return None
 
     def below(self, state: ClusterState, queue: Queue, label: str) -> bool:
-        """The queue uses less than it is guaranteed on the label's nodes, of all that is
-        guaranteed.
+        """Whether the queue uses less than it is guaranteed on the label's nodes, in every type
+        that is guaranteed.
         """
         place = (queue.number, label)
         guaranteed = self._guaranteed.get(place)
@@ -172,7 +172,7 @@ class LabelLimits:
         return state.zero if partition is None else partition.capacity
 
     def _guarantee_of(self, state: ClusterState, queue: Queue, label: str) -> Resource:
-        """What the parent is guaranteed; root all that it may use."""
+        """What the parent is guaranteed; for root, all that it may use."""
         parent = queue.parent
         if parent is not None and (parent.number, label) in self._guaranteed:
             return self._guaranteed[parent.number, label]

@@ -1,4 +1,4 @@
-"""From a compiled configuration and a capacity to the queue tree and what each queue may use."""
+"""Make the queue tree and each queue's limits from a compiled configuration and a capacity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PPM = 1_000_000
 RESERVATION_SHARE_PPM = 100_000
 """The part of a queue's maximum that may be reserved for its asks, unless it states another."""
 MOST_RESERVATION_NODES = 1000
-"""The most that ``reservation_nodes`` may say."""
+"""The largest allowed ``reservation_nodes``."""
 
 
 def build_tree(config: dict[str, Any], width: int) -> list[Queue]:
@@ -68,13 +68,13 @@ def _part(ppm: int, ceiling: Resource) -> Resource | None:
 
 
 def own_limit(leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
-    """Which limit of a leaf queue's own, user limit or AM share, forbids a user one more container
-    of ``size``; None if neither does.
+    """The leaf queue's own limit, user limit or AM share, that forbids a user one more container of
+    ``size``; None if neither does.
     """
     if leaf.user_limit is not None:
         used = leaf.user_used.get(user)
         if not room_for(size, [0] * len(size) if used is None else used, leaf.user_limit):
             return Reason.USER_LIMIT
     if not is_am or leaf.am_limit is None or not any(leaf.am_used):
-        return None  # the first AM of a queue is always let in
+        return None  # the first AM of a queue is always allowed
     return None if room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT

@@ -237,7 +237,7 @@ _NO_WAIT = ShapeWait(0)
 
 
 class Ask:
-    """Outstanding demand of one attempt: ``count`` containers of one size, and where they may go."""
+    """Outstanding demand of one attempt: ``count`` containers of one size, and their places."""
 
     __slots__ = (
         "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality",

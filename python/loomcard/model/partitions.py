@@ -9,25 +9,25 @@ from loomcard.model.resource import Resource, fits
 
 
 class Stage(Enum):
-    """What a round of the policies shares out now."""
+    """What a round of the policies distributes now."""
 
     GUARANTEED = auto()
     """The nodes of each label, among the asks with that label; queues below their guarantee on a
-    label go before their siblings.
+    label come before their siblings.
     """
     OWN = auto()
-    """The same without that order, where those who are below their guarantee cannot use it."""
+    """The same without that order, if queues below their guarantee cannot use it."""
     LENT = auto()
     """What is left of shared partitions, among the asks without a label."""
     OVER = auto()
-    """Nothing: no round is under way. What may be is then what an engine lets be."""
+    """Nothing: no round is running. Then the engine decides what is allowed."""
 
 
 class Partitions(dict[str, Partition]):
     """The nodes by label; "" is the default one. A label without nodes has no partition.
 
-    ``shared``: the nodes whose partition is not exclusive, by number. ``lends``: asks without a
-    label may go to them now.
+    ``shared``: the nodes whose partition is not exclusive, by number. ``lends``: whether asks
+    without a label may use them now.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Partitions(dict[str, Partition]):
         self._version = -1
 
     def join(self, node: Node) -> None:
-        """A node comes, or has another label."""
+        """Add a node that joined, or has another label."""
         if node.label not in self:
             self[node.label] = Partition()
         self[node.label].nodes[node.number] = node
@@ -46,7 +46,7 @@ class Partitions(dict[str, Partition]):
             self.shared[node.number] = node
 
     def leave(self, node: Node) -> None:
-        """A node goes, or is about to have another label."""
+        """Remove a node that leaves, or will get another label."""
         self.shared.pop(node.number, None)
         partition = self[node.label]
         del partition.nodes[node.number]
@@ -54,9 +54,9 @@ class Partitions(dict[str, Partition]):
             del self[node.label]
 
     def largest(self, label: str, version: int) -> list[Resource]:
-        """The capacities of a label's nodes, those apart that another one exceeds: what none of
-        them has room for fits on no empty node. They are found anew for another ``version`` of the
-        capacities.
+        """The capacities of a label's nodes, without those that another one exceeds. A size that
+        fits into none of them fits on no empty node. They are computed again for another
+        ``version`` of the capacities.
         """
         if version != self._version:
             self._version = version

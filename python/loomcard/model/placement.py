@@ -13,8 +13,8 @@ from loomcard.model.state import ClusterState
 
 
 def place(state: ClusterState, ask: Ask) -> Node | None:
-    """The best node for one container of ``ask`` now, queue limits aside; None when it fits nowhere
-    it may go.
+    """The best node for one container of ``ask`` now, without regard to queue limits; None if no
+    node that it may use has room.
     """
     for reservation in ask.reservations:
         if _may(state, ask, reservation.node):
@@ -39,7 +39,7 @@ def nodes_fitting(state: ClusterState, ask: Ask) -> Iterator[Node]:
 
 def _tiers(state: ClusterState, ask: Ask) -> Iterator[list[int]]:
     for table, rows in ((state.hosts, ask.hosts), (state.racks, ask.racks)):
-        # An ask may name more hosts than there are: the shorter of the two is walked.
+        # An ask may name more hosts than exist: the shorter of the two is walked.
         names = rows if len(rows) <= len(table) else table
         named = [name for name in names if rows.get(name)]
         yield sorted(number for name in named for number in table.get(name, ()))

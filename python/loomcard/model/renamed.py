@@ -1,5 +1,5 @@
-"""Names of the policy API as they were in the version before: they work, warn, and go with the
-next one.
+"""Names of the policy API in the previous version: they work, warn, and will be removed in the next
+version.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ EXPORTS: Final = {
     "HOLD_AFTER_MS": "RESERVE_AFTER_MS",
     "Hold": "Reservation",
 }
-"""What ``loomcard`` exported, and its name of today."""
+"""Former names that ``loomcard`` exported, and their names of today."""
 
 
 def warn_renamed(old: str, new: str, *, calls: int = 2) -> None:
-    """Warn the caller of the function that calls this, or who is ``calls`` above."""
+    """Warn the caller of the function that calls this, or the one ``calls`` calls above."""
     message = f"{old} is now {new}; the old name goes with the next version"
     warnings.warn(message, DeprecationWarning, stacklevel=calls + 1)
 
 
 def argument(function: str, new: str, given: dict[str, int], old: str) -> int:
     """The value of the argument ``new``, which ``given`` has under the name ``old``. Raises
-    TypeError where it has another name.
+    TypeError if it has another name.
     """
     for name in given:
         if name != old:

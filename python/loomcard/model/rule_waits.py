@@ -9,15 +9,15 @@ from loomcard.model.objects import Ask
 from loomcard.model.queue import Queue
 
 Key = tuple[int, int, int]
-"""An ask's key; of a queue -1, its number and 0."""
+"""An ask's key; for a queue: -1, its number and 0."""
 
 Row = tuple[int, int, int, int]
 """A key, and the time in ms."""
 
 
 class RuleWaits:
-    """The waits by a rule that are not over yet. An ask that ends leaves its wait behind until its
-    time: who restores the state from a journal has the same then.
+    """The waits by a rule that have not ended yet. If an ask ends, its wait stays until its time,
+    so that a state restored from a journal is the same.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class RuleWaits:
         self._heap: list[tuple[int, Key]] = []
 
     def put(self, waiting: Ask | Queue, until_ms: int) -> None:
-        """A rule keeps an ask, or all asks below a queue, waiting until then."""
+        """Note that a rule keeps an ask, or all asks below a queue, waiting until ``until_ms``."""
         self._put(_key(waiting), until_ms)
 
     def _put(self, key: Key, until_ms: int) -> None:
@@ -33,23 +33,23 @@ class RuleWaits:
         heappush(self._heap, (until_ms, key))
 
     def drop(self, waiting: Ask | Queue) -> None:
-        """It waits for another reason."""
+        """Remove the wait of an ask or queue that waits for another reason."""
         if self._until:
             self._until.pop(_key(waiting), None)
 
     def until_ms(self, waiting: Ask | Queue) -> int:
-        """Until when a rule keeps it waiting; 0: none does."""
+        """Until when a rule keeps it waiting; 0: no rule does."""
         return self._until.get(_key(waiting), 0) if self._until else 0
 
     def next_ms(self) -> int | None:
-        """When the next of these waits ends; None: there is none."""
+        """When the next of these waits ends, in ms; None: there is no wait."""
         heap = self._heap
         while heap and self._until.get(heap[0][1]) != heap[0][0]:
             heappop(heap)
         return heap[0][0] if heap else None
 
     def take_over(self, now_ms: int) -> list[Key]:
-        """Remove the waits that end by now, and return whose they were."""
+        """Remove the waits that have ended by ``now_ms``, and return their keys."""
         ended = []
         while (next_ms := self.next_ms()) is not None and next_ms <= now_ms:
             key = heappop(self._heap)[1]
@@ -58,11 +58,11 @@ class RuleWaits:
         return ended
 
     def rows(self) -> list[Row]:
-        """All of them, for a journal."""
+        """All waits, for a journal."""
         return sorted((*key, until_ms) for key, until_ms in self._until.items())
 
     def restore(self, rows: Iterable[Row]) -> None:
-        """Take over what ``rows`` gave."""
+        """Take over what ``rows`` returned."""
         for attempt, priority, request_id, until_ms in rows:
             self._put((attempt, priority, request_id), until_ms)
 

@@ -1,4 +1,4 @@
-"""Who waits for how long: since when each shape of container, and each ask, has got nothing."""
+"""How long shapes and asks wait: since when each shape, and each ask, has got no container."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from loomcard.model.objects import Ask, Container, ShapeWait
 
 
 class ShapeWaits:
-    """The line of each shape that is asked for, and how long containers have run."""
+    """The wait of each shape that is asked for, and how long containers have run."""
 
     def __init__(self) -> None:
-        self.now_ms = 0  # of the batch; when asks came is counted from it
-        self.served_ms = -1  # when anything was allocated last
+        self.now_ms = 0  # of the batch; the time at which its asks came
+        self.served_ms = -1  # when a container was last allocated
         self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
         self.masters_ran = [0, 0]  # the same of AMs that ended
         self.of: dict[Shape, ShapeWait] = {}
 
     def changed(self, ask: Ask, shape: Shape, asks: int) -> None:
-        """``ask`` began or ceased to be outstanding; ``asks`` of its shape now are."""
+        """Note that ``ask`` began or ceased to be outstanding; ``asks`` of its shape now are."""
         if not asks:
             del self.of[shape]
         elif ask.count:
@@ -27,7 +27,7 @@ class ShapeWaits:
             ask.shape_wait, ask.since_ms = wait, self.now_ms
 
     def passed_over(self, since_ms: int, *, others: bool = True) -> set[Shape]:
-        """The shapes that got nothing since then; ``others``: while other containers were."""
+        """The shapes that got nothing since ``since_ms``; ``others``: only if other shapes did."""
         return {
             shape
             for shape, wait in self.of.items()
@@ -35,7 +35,7 @@ class ShapeWaits:
         }
 
     def ended(self, container: Container, kind: str, now_ms: int) -> None:
-        """A container ended: its run time is the estimate for the others."""
+        """Count the run time of a container that ended, as an estimate for others."""
         if container.started_ms is None:
             return
         if container.is_am:

@@ -1,4 +1,4 @@
-"""What ClusterState keeps count of along the queues above an application, and in an ask's rows."""
+"""What ClusterState counts along the queues above an application, and in an ask's rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from loomcard.model.queue import Queue
 
 
 def sums_of(leaf: Queue, user: str) -> list[list[int]]:
-    """What a container of a user's application in a leaf queue is charged to, from the leaf up."""
+    """The sums to which a container of a user in a leaf queue is charged, from the leaf up."""
     sums = []
     if leaf.user_limit is not None:
         sums.append(leaf.user_used.setdefault(user, [0] * len(leaf.used)))
@@ -19,7 +19,7 @@ def sums_of(leaf: Queue, user: str) -> list[list[int]]:
 
 
 def add_demand(queue: Queue | None, change: int) -> None:
-    """So many more containers are outstanding in a queue and in all above it."""
+    """Add ``change`` to the outstanding containers of a queue and of all queues above it."""
     while queue is not None:
         queue.pending_count += change
         queue = queue.parent
@@ -38,7 +38,7 @@ def began_to_demand(app: Application) -> None:
 
 
 def stopped_to_demand(app: Application) -> None:
-    """Only a queue whose oldest this was has another age now."""
+    """Drop the age of the queues in which this application was the oldest."""
     queue: Queue | None = app.queue
     while queue is not None:
         if queue.oldest_ms == app.submitted_ms:
@@ -47,7 +47,7 @@ def stopped_to_demand(app: Application) -> None:
 
 
 def age_changed(queue: Queue | None) -> None:
-    """Which of its applications is the oldest that waits may have changed."""
+    """Note that another of the queue's applications may be the oldest that waits."""
     while queue is not None:
         queue.oldest_ms = None
         queue = queue.parent
@@ -62,7 +62,7 @@ def note_labelled(labelled: dict[str, dict[Ask, None]], ask: Ask) -> None:
 
 
 def take_row(rows: dict[str, int], name: str) -> bool:
-    """One container fewer is wanted in a row; whether any was."""
+    """Reduce a row by one container. Return whether any was wanted."""
     left = rows.get(name, 0)
     if left > 1:
         rows[name] = left - 1
@@ -72,8 +72,8 @@ def take_row(rows: dict[str, int], name: str) -> bool:
 
 
 def take_locality(ask: Ask, node: Node, container: Container) -> None:
-    """As YARN counts: a node-local allocation also serves its rack's row, a rack-local one only the
-    rack's.
+    """Reduce an ask's rows as YARN does: a node-local allocation also counts in its rack's row, a
+    rack-local one only in the rack's row.
     """
     if ask.racks:
         reach = ask.reach(node)

@@ -1,4 +1,4 @@
-"""How far nodes are from each other."""
+"""How far apart nodes are."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import ClassVar
 
 
 class Topology:
-    """Hops between two nodes: by rack, or as ``distances`` says of racks and hosts.
+    """Hops between two nodes: by rack, or as ``distances`` states for racks and hosts.
 
-    ``distances``: hops by two names, ``{"/r1": {"/r2": 6}}``, the same both ways.
+    ``distances``: hops by two names, ``{"/r1": {"/r2": 6}}``, the same in both directions.
     """
 
     HOPS: ClassVar = {"node": 0.0, "rack": 2.0, "remote": 4.0}

@@ -1,5 +1,5 @@
-"""Decisions of a plan in a journal: those in flight where a segment begins, and the containers that
-came of them.
+"""Decisions of a plan in a journal: those in flight when a segment begins, and the containers that
+resulted from them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _write(decision: Decision, tag: Any) -> list[Any]:
 
 
 def read_decisions(plan: Iterable[Sequence[Any]]) -> list[tuple[Decision, Any]]:
-    """What ``write_decisions`` was given."""
+    """Return what ``write_decisions`` was given."""
     return [_read(kind, facts) for kind, *facts in plan]
 
 
@@ -49,8 +49,8 @@ def _read(kind: str, facts: list[Any]) -> tuple[Decision, Any]:
 def allocated(
     decisions: Sequence[Decision], outcomes: OutcomesRecord
 ) -> Iterator[tuple[Allocate, int, int]]:
-    """The containers that came of a plan: the decision of each, its number in the epoch, and its
-    number in YARN. Raises ValueError where there are fewer or more than the outcomes count.
+    """The containers that resulted from a plan: the decision of each, its number in the epoch, and
+    its number in YARN. Raises ValueError if there are fewer or more than the outcomes count.
     """
     refused: dict[int, int] = {}
     for index, count, _ in outcomes.refusals:

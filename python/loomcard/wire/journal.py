@@ -1,9 +1,9 @@
-"""The journal: the messages of a run, one a line, in segments that can each be replayed on their
-own. This module is the one reader; ``journal_files`` writes. A segment may be compressed by xz.
+"""The journal: the messages of a run, one per line, in segments that can each be replayed alone.
+This module is the only reader; ``journal_files`` writes. A segment may be compressed by xz.
 
 A segment begins with one line, ``["segment", {...}]``: the handshake, the mirror's whole state and
-every instance's memory, encoded; then batch and plan follow in turn. Nothing is rebuilt at a
-border, so replay from any segment is the run.
+every instance's memory, encoded. Then batches and plans follow in turn. Nothing is rebuilt between
+segments, so a replay from any segment is equal to the run.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from loomcard.wire.messages import Batch, Hello, PlanReply, read_reply, read_req
 
 
 class JournalError(Exception):
-    """A journal cannot be read; the message names file, line and what was expected."""
+    """A journal cannot be read; the message names the file, the line and what was expected."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """One segment: its header and its rounds as (batch, plan) texts. Iteration gives the rounds
-    to be decoded.
+    """One segment: its header and its rounds as (batch, plan) texts. Iteration yields the rounds,
+    which are decoded when read.
     """
 
     path: Path
@@ -45,13 +45,13 @@ class Segment:
 
     @cached_property
     def hello(self) -> Hello:
-        """The handshake. Raises JournalError."""
+        """The handshake. Raises JournalError if it cannot be read."""
         with reading(self.place, "no handshake"):
             return msgspec.convert(self.header["hello"], Hello)
 
 
 class Round:
-    """One round of a segment; batch and plan are decoded when they are asked for."""
+    """One round of a segment; batch and plan are decoded when they are read."""
 
     def __init__(self, segment: Segment, index: int) -> None:
         self.segment = segment
@@ -70,7 +70,7 @@ class Round:
 
     @cached_property
     def batch(self) -> Batch:
-        """What the engine sent. Raises JournalError."""
+        """The batch that the engine sent. Raises JournalError if it cannot be read."""
         with reading(self.batch_place, "the batch cannot be read"):
             found = read_request(self.batch_text)
             if not isinstance(found, Batch):
@@ -79,7 +79,7 @@ class Round:
 
     @cached_property
     def plan(self) -> PlanReply:
-        """What the policies answered. Raises JournalError."""
+        """The plan that the policies answered. Raises JournalError if it cannot be read."""
         with reading(self.plan_place, "the plan cannot be read"):
             found = read_reply(self.plan_text)
             if not isinstance(found, PlanReply):
@@ -96,13 +96,13 @@ def rounds(journal: Path) -> Iterator[Round]:
 
 
 def read_segments(journal: Path) -> Iterator[Segment]:
-    """The segments of a folder, oldest first, or the one that a file is. Raises JournalError."""
+    """The segments of a folder, oldest first, or the one in a file. Raises JournalError."""
     return map(read_segment, [journal] if journal.is_file() else segments(journal))
 
 
 def segments(folder: Path) -> list[Path]:
-    """The segment files of a journal folder, oldest first. Raises JournalError if there is none,
-    OSError for a path that no file can have.
+    """The segment files of a journal folder, oldest first. Raises JournalError if there is no
+    segment, OSError for a path that no file can have.
     """
     with suppress(FileNotFoundError, NotADirectoryError):
         folder.stat()  # since Python 3.14 no other call here raises for such a path
@@ -117,7 +117,7 @@ def segments(folder: Path) -> list[Path]:
 
 @contextmanager
 def reading(place: str, what: str) -> Iterator[None]:
-    """Raises JournalError, naming the place, where ``what`` stands there cannot be used: text from
+    """Raise JournalError with ``place`` and ``what`` if the text there cannot be used: text from
     outside may break any rule of the mirror.
     """
     try:
@@ -139,11 +139,11 @@ def reading(place: str, what: str) -> Iterator[None]:
 
 
 def read_segment(path: Path) -> Segment:
-    """A segment; a last batch whose plan was never written (a killed process) is left out. Raises
+    """Read a segment. A last batch without a plan (the process was killed) is left out. Raises
     JournalError.
     """
     try:
-        lines = _text(path).split("\n")  # texts have other ends of lines
+        lines = _text(path).split("\n")  # texts may contain other line ends
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

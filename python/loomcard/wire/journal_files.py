@@ -1,4 +1,4 @@
-"""What writes a journal: segments of whole rounds into a folder, within a limit of disk space."""
+"""Write a journal: segments of whole rounds into a folder, within a limit of disk space."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FILE_MODE = 0o600
 
 
 RETRY_MS = 10_000
-"""How long a journal that could not be written is left alone before it is tried again."""
+"""How many ms later a journal that could not be written is tried again."""
 
 
 class Files(Protocol):
-    """Where a journal's segments are written. ``begin`` and ``add`` may raise ``OSError`` at once,
-    or take the lines and say later, by ``failure``, that they could not be written.
+    """Where a journal's segments are written. ``begin`` and ``add`` may raise ``OSError`` at once.
+    Or they take the lines, and ``failure`` says later that they could not be written.
     """
 
     @property
@@ -29,31 +29,31 @@ class Files(Protocol):
         """Rounds that ``add`` took and that could not be written."""
 
     def begin(self, path: Path, line: bytes) -> None:
-        """Opens the segment at ``path`` with its first line; the one before has been ended."""
+        """Open the segment at ``path`` with its first line; the previous one has been ended."""
 
     def add(self, lines: bytes) -> None:
-        """One round for the open segment."""
+        """Add one round to the open segment."""
 
     def end(self) -> None:
-        """Closes the open segment, if there is one. Never raises."""
+        """Close the open segment, if there is one. It never raises."""
 
     def failure(self) -> OSError | None:
-        """What went wrong with lines that were taken before; each failure is returned once."""
+        """The failure to write lines that were taken before; each is returned once."""
 
     def is_free(self) -> bool:
-        """Whether all that was taken has been dealt with."""
+        """Whether all lines that were taken are written or dropped."""
 
     def flush(self, within_s: float) -> bool:
-        """Waits until ``is_free``, at most so long; from any thread. False: not in time."""
+        """Wait until ``is_free``, at most ``within_s``; from any thread. False: not in time."""
 
 
 MakeFiles = Callable[[Path, int | None], Files]
-"""Given the folder, and the most bytes that all its segments may take."""
+"""A function of the folder, and of the most bytes that all its segments may take."""
 
 
 class SegmentFiles:
     """Writes segments at once, as whole rounds, into a folder that only its owner may read. The
-    oldest segments are deleted where all together would take more than ``most`` bytes.
+    oldest segments are deleted if all together would take more than ``most`` bytes.
     """
 
     lost = 0
@@ -68,7 +68,7 @@ class SegmentFiles:
         self._others = 0
 
     def begin(self, path: Path, line: bytes) -> None:
-        """Opens the segment at ``path``; nothing is left of one whose first line did not fit."""
+        """Open the segment at ``path``; if its first line does not fit, no file is left."""
         self._path = path
         self._size = 0
         try:
@@ -78,7 +78,7 @@ class SegmentFiles:
             path.touch(FILE_MODE)
             path.chmod(FILE_MODE)
             self._file = path.open("wb", buffering=0)
-            self._closing = weakref.finalize(self, self._file.close)  # who drops it need not end it
+            self._closing = weakref.finalize(self, self._file.close)  # closed even without ``end``
             self._write(line)
         except OSError:
             self.end()
@@ -87,12 +87,13 @@ class SegmentFiles:
             raise
 
     def add(self, lines: bytes) -> None:
-        """One round; a part that was written before an error is taken back."""
+        """Add one round; a part that was written before an error is removed."""
         self._make_room(self._size + len(lines))
         self._write(lines)
 
     def end(self) -> None:
-        """Closes the open segment, if there is one."""
+        """Close the open segment, if there is one."""
+
         file, self._file = self._file, None
         if file is not None:
             if self._closing is not None:
@@ -101,7 +102,7 @@ class SegmentFiles:
                 file.close()
 
     def failure(self) -> OSError | None:
-        """None: what goes wrong is raised at once."""
+        """Return None: errors are raised at once."""
         return None
 
     def is_free(self) -> bool:
@@ -125,7 +126,7 @@ class SegmentFiles:
         self._size += len(lines)
 
     def _make_room(self, size: int) -> None:
-        """Deletes the oldest segments until one of ``size`` has its place in the whole."""
+        """Delete the oldest segments until there is room for ``size`` bytes within the limit."""
         if self._most is None or (self._file is not None and self._others + size <= self._most):
             return
         others = [path for path in sorted(self._folder.glob("*.jsonl")) if path != self._path]
@@ -141,10 +142,10 @@ class SegmentFiles:
 class Journal:
     """Appends segments of at most ``rounds`` rounds to a folder that only its owner may read.
 
-    What cannot be written is dropped: no method raises ``OSError``. ``problem`` then says why, and
-    ``RETRY_MS`` later the journal goes on in a new segment, so that each segment is replayable
-    whatever was dropped before it. All segments of the folder together stay within ``max_mb``: the
-    oldest are deleted. ``files`` writes them; by default at once.
+    Rounds that cannot be written are dropped: no method raises ``OSError``. ``problem`` then says
+    why, and ``RETRY_MS`` later the journal continues in a new segment. So each segment can be
+    replayed, whatever was dropped before it. All segments of the folder together stay within
+    ``max_mb``: the oldest are deleted. ``files`` writes them; by default at once.
     """
 
     def __init__(
@@ -164,15 +165,15 @@ class Journal:
         self._retry_ms: int | None = None
         self._dropped = 0
         self.problem: str | None = None
-        """Why nothing is written at present; None: all is well."""
+        """Why nothing is written at present; None: there is no problem."""
 
     @property
     def lost_rounds(self) -> int:
-        """Rounds of this process that are in no segment."""
+        """The count of this process's rounds that are in no segment."""
         return self._dropped + self._files.lost
 
     def wants_segment(self, now_ms: int) -> bool:
-        """The next round belongs into a new segment. False while a failed journal is left alone."""
+        """Whether the next round needs a new segment. False until a failed journal is retried."""
         self._look(now_ms)
         if self._retry_ms is not None and (now_ms < self._retry_ms or not self._files.is_free()):
             return False
@@ -194,14 +195,14 @@ class Journal:
         self._is_open = True
         self._left = self._rounds
         self._size = len(line)
-        # A segment ends early when it is a good part of all there may be; its header must be worth
-        # its writing.
+        # A segment ends early when it is a large part of the limit; it must be long enough to be
+        # worth its header.
         self._early = sys.maxsize if self._most is None else max(self._most // 8, 2 * len(line))
         self._retry_ms = None
         self._look(now_ms)
 
     def append(self, batch: str, plan: str, now_ms: int) -> None:
-        """One round."""
+        """Append one round."""
         self._look(now_ms)
         if not self._is_open:
             self._dropped += 1
@@ -224,13 +225,13 @@ class Journal:
             self._files.end()
 
     def flush(self, within_s: float) -> bool:
-        """Waits until all rounds are written, at most so long; from any thread. False: not in
+        """Wait until all rounds are written, at most ``within_s``; from any thread. False: not in
         time.
         """
         return self._files.flush(within_s)
 
     def _look(self, now_ms: int) -> None:
-        """Takes note of what became of the rounds that were handed over."""
+        """Note what became of the rounds that ``files`` took."""
         free = self._files.is_free()  # first: a failure is noted before the last write is done
         error = self._files.failure()
         if error is not None:

@@ -2,8 +2,7 @@
 typed records.
 
 Every message is a JSON array. A record is an array whose first element is its tag; msgspec decodes
-it into the struct
-of that tag. This module is pure: it knows the text and nothing of clusters or sockets.
+it into the struct of that tag. This module knows only the text, nothing about clusters or sockets.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ Amounts = tuple[int, ...]
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False, tag_field="record"):
-    """What all records share: when it happened, in ms since the engine's zero."""
+    """What all records have: when it happened, in ms since the engine's zero."""
 
     at_ms: int
 
 
 class OutcomesRecord(Record, frozen=True, tag="outcomes", gc=True):
-    """What became of the decisions of plan ``round``; first record of the batch after it."""
+    """The outcomes of the decisions of plan ``round``; the first record of the batch after it."""
 
     round: int
     first_container: int
@@ -40,7 +39,7 @@ class SnapshotRecord(Record, frozen=True, tag="snapshot"):
 
 
 class ConfigRecord(Record, frozen=True, tag="config", gc=True):
-    """From here on this compiled configuration governs."""
+    """This compiled configuration governs from here on."""
 
     version: int
     config: dict[str, Any]
@@ -60,7 +59,7 @@ class NodeAddedRecord(Record, frozen=True, tag="node_added"):
     rack: str
     capacity: Amounts
     label: str = ""
-    name: str = ""  # by which asks and blacklists call it; "": the host of its id
+    name: str = ""  # its name in asks and blacklists; "": the host of its id
     shared: bool = False  # its partition is not exclusive: it lends idle room
 
 
@@ -79,11 +78,11 @@ class NodeResizedRecord(Record, frozen=True, tag="node_resized"):
 
 
 class NodeRelabelledRecord(Record, frozen=True, tag="node_relabelled"):
-    """A node came to another partition."""
+    """A node moved to another partition."""
 
     node: int
     label: str
-    shared: bool = False  # as of a node that is added
+    shared: bool = False  # as in ``NodeAddedRecord``
 
 
 class NodeHeartbeatRecord(Record, frozen=True, tag="node_heartbeat"):
@@ -162,15 +161,15 @@ class AskChangedRecord(Record, frozen=True, tag="ask", gc=True):
 
 class ReservationsRecord(Record, frozen=True, tag="reservations", gc=True):
     """The whole list of reservations, each (attempt, priority, allocation_request_id, node,
-    until_ms, since_ms, placed_ms); sent where it changed or may not be what the last plan made of
-    it.
+    until_ms, since_ms, placed_ms). It is sent if it changed, or if it may differ from what the last
+    plan made of it.
     """
 
     reservations: list[tuple[int, int, int, int, int | None, int, int]]
 
 
 class BlacklistRecord(Record, frozen=True, tag="blacklist", gc=True):
-    """The whole list of hosts and racks that an attempt will not have."""
+    """The whole list of hosts and racks that an attempt does not accept."""
 
     attempt: int
     names: list[str]
@@ -195,7 +194,7 @@ class ContainerAddedRecord(Record, frozen=True, tag="container_added"):
 
 
 class ContainerStartedRecord(Record, frozen=True, tag="container_started"):
-    """RUNNING on its node."""
+    """A container is RUNNING on its node."""
 
     container: int
 
@@ -251,8 +250,8 @@ AnyRecord = (
 
 
 class Check(msgspec.Struct, array_like=True, frozen=True):
-    """Figures after all records of a batch, to compare the mirror and the engine by; ``free`` is
-    what all nodes have left together, empty where it is not known.
+    """Figures after all records of a batch, to compare the mirror with the engine; ``free`` is what
+    is free on all nodes together, empty if it is not known.
     """
 
     nodes: int
@@ -312,8 +311,8 @@ class Preempt(msgspec.Struct, array_like=True, frozen=True, tag="preempt", gc=Fa
 
 
 class Reserve(msgspec.Struct, array_like=True, frozen=True, tag="reserve", gc=False):
-    """Keep room on a node for one container of an ask, till ``until_ms`` (None: till it is
-    allocated or given up). Where it has as many reservations as it may have, the one placed first
+    """Reserve room on a node for one container of an ask, until ``until_ms`` (None: until it is
+    allocated or given up). If the ask has as many reservations as it may have, the one placed first
     ends.
     """
 
@@ -338,7 +337,7 @@ Decision = Allocate | Preempt | Reserve | Unreserve
 
 
 class PlanReply(msgspec.Struct, array_like=True, tag="plan", kw_only=False):
-    """The answer to a batch; fields as docs/reference/wire.md says."""
+    """The answer to a batch; docs/reference/wire.md describes the fields."""
 
     round: int
     decisions: list[Decision] = []
@@ -363,7 +362,7 @@ class HelloReply(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
 
 
 class Compiled(msgspec.Struct, array_like=True, frozen=True, tag="compiled"):
-    """A configuration that compiled, canonical."""
+    """A configuration that compiled, in canonical form."""
 
     config: dict[str, Any]
 
@@ -389,14 +388,14 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def read_request(text: str | bytes) -> Request:
-    """The request in ``text``; raises ``msgspec.MsgspecError`` naming the place of what cannot be
-    read.
+    """The request in ``text``. Raises ``msgspec.MsgspecError``, which names the place that cannot
+    be read.
     """
     return cast("Request", _requests.decode(text))
 
 
 def read_reply(text: str | bytes) -> Reply:
-    """The reply in ``text``; raises ``msgspec.MsgspecError`` likewise."""
+    """The reply in ``text``. Raises ``msgspec.MsgspecError`` in the same way."""
     return cast("Reply", _replies.decode(text))
 
 

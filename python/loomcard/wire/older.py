@@ -1,5 +1,5 @@
-"""Names of the version before, and journals of the schemas before, in today's terms. What is here
-goes with the next version.
+"""Translate names of the previous version, and journals of earlier schemas, into today's. This
+module will be removed in the next version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUEUE_WAITS = _FIELDS.index("queue_waits")
 
 
 def renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """A mapping with today's names for its keys; where both are there, the former one stays."""
+    """A mapping with today's names for its keys; if it has both names, the former one stays."""
     return {
         key if names.get(key, key) in found else names.get(key, key): value
         for key, value in found.items()
@@ -45,8 +45,8 @@ Rounds = list[tuple[str, str]]
 
 
 def segment(header: dict[str, Any], rounds: Rounds) -> tuple[dict[str, Any], Rounds]:
-    """The header and the texts of a segment in today's schema; as they are, where it is that.
-    Raises ``msgspec.MsgspecError`` and what a damaged text may.
+    """The header and the texts of a segment in today's schema; unchanged if they have it already.
+    Raises ``msgspec.MsgspecError``, and any error that a damaged text causes.
     """
     schema = _schema(header)
     if schema >= SCHEMA:
@@ -71,7 +71,7 @@ def _schema(found: dict[str, Any]) -> int:
     match found.get("hello"):
         case [_, int(schema), *_]:
             return schema
-    return SCHEMA  # of a damaged header others say what is wrong
+    return SCHEMA  # other code says what is wrong with a damaged header
 
 
 def _batch(text: str) -> str:
@@ -87,7 +87,7 @@ def _batch(text: str) -> str:
 
 
 def _plan(text: str, *, older: bool) -> str:
-    """``older``: of schema 2, in which asks waited without a bound, and no queue said why."""
+    """``older``: the plan has schema 2, without ends of asks' waits and reasons of queues."""
     plan = _with_reasons(msgspec.json.decode(text))
     plan[_DECIDED] = [[_DECISIONS.get(kind, kind), *rest] for kind, *rest in plan[_DECIDED]]
     if older:

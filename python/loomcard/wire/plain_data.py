@@ -1,9 +1,8 @@
-"""Plain data as JSON and back without loss: what a policy's memory and a tag may be made of.
+"""Plain data as JSON and back without loss: what a policy's memory and a tag may consist of.
 
-None, bool, int, float, str, list, tuple, dict (any plain key), set, frozenset, and dataclasses of
-plain fields. JSON
-alone would turn tuples into lists and integer keys into text, and a replay would then differ from
-the run.
+It is None, bool, int, float, str, list, tuple, dict (any plain key), set, frozenset, and
+dataclasses of plain fields. JSON alone would turn tuples into lists and integer keys into text; a
+replay would then differ from the run.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def _name(value: Any) -> str:
 
 
 def decode(data: Any) -> Any:
-    """What ``encode`` was given."""
+    """Return what ``encode`` was given."""
     if isinstance(data, list):
         return [decode(item) for item in data]
     if not isinstance(data, dict):
@@ -71,9 +70,11 @@ _MOVED = {
     "loomcard.policies.hdrf.serve": "loomcard.policies.hdrf.placement",
     "loomcard.policies.remaining": "loomcard.api.stages.remaining_work",
 }
-"""Where the classes are that older journals and saved parts name by an earlier module."""
+"""Today's module of classes that older journals and saved parts name by an earlier module."""
 
 _RENAMED = {("loomcard.policies.hdrf.placement", "Owed"): "OwedTask"}
-"""By module of today, the names of classes that older journals and saved parts name otherwise."""
+"""By today's module, today's names of classes that have other names in older journals and saved
+parts.
+"""
 
 _BUILTIN: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset}
