@@ -25,7 +25,7 @@ class ClusterFacts:
 
 
 def misfits(text: str, config: Mapping[str, Any], cluster: ClusterFacts) -> list[Finding]:
-    """The parts of the configuration, compiled from ``text``, that do not fit the cluster, by line."""
+    """What in the configuration, compiled from ``text``, does not fit the cluster, by line."""
     document = read(text)
     _vanishing(document, config, cluster.living)
     if not cluster.capacity:

@@ -1,4 +1,4 @@
-"""What queues are guaranteed and allowed on the nodes of each label, and whether it can be kept."""
+"""What queues are guaranteed and allowed on the nodes of each label; whether it can be kept."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from loomcard.validation.reading import Document
 
 KEY = "label_guaranteed"
 Shares = dict[str, Fraction]
-"""By label: a part of its nodes."""
+"""The part of the nodes of each label, by label."""
 
 
 def check_label_shares(

@@ -13,14 +13,14 @@ from loomcard.validation.reading import Document
 Limit = dict[str, int] | str
 """As in the file: amounts by resource, or a percentage."""
 Size = Fraction | dict[str, int]
-"""What a limit comes to: a part of the cluster, or amounts by resource."""
+"""The size of a limit: a part of the cluster, or amounts by resource."""
 _ALL: Final = "100%"
 _NONE: Final = "0%"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """One queue's guarantee and maximum as the file says them, defaults filled in."""
+    """One queue's guarantee and maximum as in the file, with defaults filled in."""
 
     guaranteed: Limit
     maximum: Limit
@@ -29,7 +29,7 @@ class Limits:
 def check_limits(document: Document, tree: list[Branch]) -> list[Limits]:
     """Return each queue's limits; report guarantees that cannot all be kept.
 
-    Percent of the cluster and amounts are not compared: how large the cluster is, nobody knows yet.
+    Percent of the cluster and amounts are not compared: the size of the cluster is not known yet.
     """
     found = [_limits(branch) for branch in tree]
     guaranteed: list[Size] = []
@@ -52,7 +52,7 @@ def check_limits(document: Document, tree: list[Branch]) -> list[Limits]:
 
 
 def wire_form(limit: Limit) -> dict[str, object]:
-    """Return a limit as the compiled configuration holds it: millionths, or amounts."""
+    """Return a limit as the compiled configuration has it: millionths, or amounts."""
     if isinstance(limit, str):
         return {"ppm": ppm(limit)}
     return {"amounts": dict(sorted(limit.items()))}
@@ -80,7 +80,7 @@ def _size(limit: Limit, above: Size) -> Size:
 
 
 def _compare(document: Document, branch: Branch, guaranteed: Size, maximum: Size) -> None:
-    """Report a guarantee above the maximum, where both are of one kind."""
+    """Report a guarantee above the maximum, if both are of the same kind."""
     above = ""
     if isinstance(guaranteed, Fraction) and isinstance(maximum, Fraction):
         if guaranteed > maximum:
@@ -96,7 +96,7 @@ def _compare(document: Document, branch: Branch, guaranteed: Size, maximum: Size
 
 
 def _check_sum(document: Document, children: list[tuple[Branch, Limit]], own: Size) -> None:
-    """Report the first sibling with whose guarantee the parent's is exceeded."""
+    """Report the first sibling whose guarantee makes the sum exceed the parent's."""
     part, amounts = 0, dict[str, int]()
     for branch, limit in children:
         place = (*branch.place, "guaranteed")

@@ -33,7 +33,7 @@ class Problem:
 
 
 class OptionError(ValueError):
-    """Options that a policy cannot be built with; ``problems`` holds all that is wrong."""
+    """A policy cannot be built with its options; ``problems`` lists all that is wrong."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -43,7 +43,7 @@ class OptionError(ValueError):
 def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
     """Return the given options as plain values of their fields' types (a 1 for a float is 1.0).
 
-    The policy is built once with them, so that its own checks speak too. Raises OptionError.
+    The policy is built once with them, so that its own checks run too. Raises OptionError.
     """
     try:
         model = option_model(policy)
@@ -68,7 +68,7 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(checked: BaseModel) -> dict[str, Any]:
-    """Return the given options as JSON has them: so does a policy process build the policy."""
+    """Return the given options as in JSON: a policy process builds the policy with these."""
     plain = checked.model_dump(mode="json", include=checked.model_fields_set)
     return dict(sorted(plain.items()))
 
@@ -76,7 +76,7 @@ def _plain(checked: BaseModel) -> dict[str, Any]:
 def _checked(
     model: type[BaseModel], options: dict[str, Any], problems: list[Problem]
 ) -> BaseModel | None:
-    """Return the options that are right; None if those that are wrong leave one without a value."""
+    """Return the correct options; None if the wrong ones leave an option without a value."""
     try:
         return model.model_validate_json(json.dumps(options))
     except ValidationError as error:
@@ -92,7 +92,7 @@ def _checked(
 
 @cache
 def option_model(policy: type) -> type[BaseModel]:
-    """Return a model with one field for each option of a policy, typed and defaulted alike."""
+    """Return a model with one field for each option of a policy, of the same type and default."""
     if not dataclasses.is_dataclass(policy):
         raise TypeError("it is not a dataclass")
     hints = typing.get_type_hints(policy, include_extras=True)
@@ -106,7 +106,7 @@ def option_model(policy: type) -> type[BaseModel]:
 
 
 def _ranged(name: str, hint: Any) -> Any:
-    """The type of an option; whole milliseconds are a duration, of one range for all policies."""
+    """The type of an option; whole milliseconds are a duration, with one range for all policies."""
     if hint is int and name.endswith("_ms"):
         return Annotated[int, Field(ge=0, le=LONGEST_MS)]
     return hint
@@ -141,7 +141,7 @@ def _remedy(model: type[BaseModel], path: Path) -> str:
 
 
 def _from_author(model: type[BaseModel], options: dict[str, Any], error: BaseException) -> Problem:
-    """Place a policy's own complaint at the first option that it names, else at ``options``."""
+    """Place a policy's own error at the first option that it names, otherwise at ``options``."""
     said = error_text.words(error)
     path = tuple(word for word in re.findall(r"\w+", said) if word in options)[:1]
     text = (

@@ -1,4 +1,4 @@
-"""Node labels, lifetimes and holds: what is in force at every queue, and whether it can be."""
+"""Node labels, lifetimes and reservations: what is in force at each queue, and if it can be."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,8 +13,8 @@ ALL: Final = "*"
 
 @dataclass(frozen=True)
 class Rights:
-    """What is in force at one queue; ``labels`` None: all. Lifetimes in seconds, None: none.
-    ``reservation_nodes``: on how many nodes room may be reserved for one application.
+    """What is in force at one queue; ``labels`` None: all. Lifetimes are in seconds, None: no
+    limit. ``reservation_nodes``: on how many nodes room may be reserved for one application.
     """
 
     labels: tuple[str, ...] | None = None

@@ -1,11 +1,11 @@
-"""The rules that ``loomcard policy check`` holds a configuration to; their ids stay as they are."""
+"""The rules that ``loomcard policy check`` applies to a configuration; their ids do not change."""
 
 from typing import Final, NamedTuple
 
 
 class Rule(NamedTuple):
-    """What a rule finds, and how bad that is: an ``error`` stops an apply, a ``warning`` names what
-    will not work as meant, an ``info`` what is worth knowing.
+    """What a rule finds, and how severe that is: an ``error`` stops an apply, a ``warning`` names
+    what will not work as intended, an ``info`` names what is worth knowing.
     """
 
     severity: str

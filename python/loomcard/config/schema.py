@@ -309,7 +309,7 @@ class PolicyConfig(Queue):
 def schema(kind: str = "policy") -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of files of ``kind``.
 
-    ValueError for an unknown kind.
+    Raises ValueError for an unknown kind.
     """
     if kind != "policy":
         raise ValueError(f"there is no schema for kind {kind!r}: only 'policy'")

@@ -16,7 +16,7 @@ class PlaceError(Exception):
 
 
 def checkout() -> Path | None:
-    """The root of the source tree that this package runs from, or None when it is installed."""
+    """The root of the source tree from which this package runs, or None if it is installed."""
     root = PACKAGE.parents[1]
     return root if (root / "jvm-bridge" / "pom.xml").is_file() else None
 
@@ -24,7 +24,7 @@ def checkout() -> Path | None:
 def shipped(name: str) -> Path:
     """A file or folder that comes with Loomcard: the checkout's, or that of the installed package.
 
-    Raises PlaceError when it is neither here nor there.
+    Raises PlaceError if it is in neither.
     """
     root = checkout()
     found = (root if root is not None else PACKAGE / "files") / name

@@ -1,5 +1,5 @@
-"""A small cluster on which a configuration is played before it governs a real one: a policy that
-answers and allocates nothing passes every other check.
+"""A small cluster on which a configuration is tried before it governs a real one: a policy that
+answers but allocates nothing passes every other check.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from loomcard.wire import messages as r
 
 SECONDS: Final = 30
 AMOUNT: Final = 65_536
-"""Of each resource type on each node."""
+"""The amount of each resource type on each node."""
 SIZE: Final = 1024
-"""Memory of a container; one of each other type."""
+"""The memory of a container in MB; it has 1 of each other type."""
 COUNT: Final = 3
 NODES: Final = 2
-"""Of each label."""
+"""The count of nodes of each label."""
 
 
 def left_waiting(
     text: str, config: Mapping[str, Any], search: Sequence[Path] | None
 ) -> list[Finding]:
-    """A warning for each leaf queue that gets nothing on a small cluster although it could, of a
-    configuration compiled from ``text``. Only policies that are not Loomcard's own are tried.
+    """Return a warning for each leaf queue that gets nothing on a small cluster although it could.
+    The configuration was compiled from ``text``. Only policies that are not Loomcard's own are
+    tried.
     """
     policies = {queue["policy"] for queue in config["queues"]} - {None}
     if policies <= built_in().keys():
@@ -73,7 +74,7 @@ def _warnings(text: str, config: Mapping[str, Any], said: Mapping[int, str]) -> 
 
 
 def _play(config: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]:
-    """The leaf queues that could be served at the end, and got nothing."""
+    """The leaf queues that got nothing, although they could be served at the end."""
     types = resource_types(config)
     mirror = Mirror(types, ["reservations"])
     leaves = [n for n, queue in enumerate(config["queues"]) if queue["leaf"]]
@@ -110,7 +111,7 @@ def _play(config: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]
 
 
 def _could_be_served(state: ClusterState, ask: Ask) -> bool:
-    """Within all limits, on a node, and no rule is stated that keeps it waiting."""
+    """Whether it is within all limits, fits on a node, and no stated rule keeps it waiting."""
     rules_until = [state.rule_waits.until_ms(ask)]
     queue: Queue | None = ask.application.queue
     while queue is not None:

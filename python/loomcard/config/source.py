@@ -1,8 +1,8 @@
 """A policy configuration as a command names it: a file, a policy, or an example that ships with
 Loomcard.
 
-A name that ends in .yml or .yaml, or has a slash, is a file; any other is never one, so that a
-command means the same in every folder. A policy goes before an example of the same name.
+A name that ends in .yml or .yaml, or has a slash, is a file. Any other name is never a file, so
+that a command means the same in every folder. A policy comes before an example of the same name.
 """
 
 import os
@@ -23,7 +23,7 @@ _ENDINGS: Final = (".yml", ".yaml")
 
 
 class SourceError(Exception):
-    """There is no such configuration, or it cannot be read. ``hint`` says what to do, ``rule`` is
+    """There is no such configuration, or it cannot be read. ``hint`` says what to do; ``rule`` is
     the id of the rule of ``loomcard policy check``.
     """
 
@@ -35,8 +35,8 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a policy configuration. ``name``: its file's name, or the policy's; ``folder``:
-    where policies in files are looked for first; ``file``: None for a policy alone.
+    """The text of a policy configuration. ``name``: the name of its file, or of the policy;
+    ``folder``: where policies in files are looked for first; ``file``: None for a policy alone.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Source:
 
     @property
     def title(self) -> str:
-        """What results call it: the file's name without its ending, or the policy's."""
+        """Its name in results: the file's name without its ending, or the policy's name."""
         return self.name if self.file is None else self.file.stem
 
 
@@ -54,8 +54,8 @@ def resolve(given: str | Path, beside: Path = Path(), *, known: bool = True) -> 
     """The configuration that ``given`` names. A policy's name, or path/to/file.py:Class, stands for
     that policy in one leaf queue, with its default options.
 
-    ``beside``: the folder that relative paths start from. ``known``: refuse a name that is unknown
-    here; False: the ResourceManager may know the policy. Raises SourceError.
+    ``beside``: the folder from which relative paths start. ``known``: refuse a name that is unknown
+    here; False: accept it, since the ResourceManager may know the policy. Raises SourceError.
     """
     name = str(given)
     if name.endswith(".py"):
@@ -90,7 +90,7 @@ def _alone(name: str) -> Source:
 
 
 def _file(given: str | Path, beside: Path) -> Path:
-    """Beside the caller's other files, or an example by its file's name."""
+    """The file in the folder ``beside``, or an example with this file name."""
     file = beside / given
     example = examples().get(Path(given).stem)
     if not file.exists() and example is not None and str(given) == example.name:

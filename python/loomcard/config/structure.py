@@ -23,10 +23,11 @@ _NOT_IN_FILE: Final = {PERCENT_TAG, AMOUNTS_TAG, "[key]"}
 
 
 def check_structure(document: Document) -> PolicyConfig | None:
-    """Return the configuration without its wrong parts, which are reported; None if none is left.
+    """Return the configuration without its wrong parts, which are reported; None if no part is
+    left.
 
-    Leaving a wrong part out lets the later checks go on with the rest of the file, so that one
-    run finds everything.
+    Without the wrong parts, later checks can continue with the rest of the file, so that one run
+    finds everything.
     """
     if not check_mapping(document):
         return None
@@ -58,14 +59,14 @@ def _rename(document: Document, path: Path) -> None:
 
 
 def _in_options(path: Path) -> bool:
-    """Tell whether a place is a policy's, to whom nothing may mean something."""
+    """Tell whether a place is in a policy's options, where an empty value may have a meaning."""
     while path[:1] == ("queues",):
         path = path[2:]
     return path[:1] == ("options",)
 
 
 def _report(document: Document, detail: ErrorDetails) -> Path:
-    """Report one error of pydantic's and return the place of what must be left out."""
+    """Report one error from pydantic, and return the place that must be left out."""
     path: Path = tuple(part for part in detail["loc"] if part not in _NOT_IN_FILE)
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden":
@@ -106,13 +107,13 @@ def _hint(path: Path, value: object) -> str:
 
 
 def _deepest_last_first(path: Path) -> tuple[int, list[tuple[int, int]]]:
-    """Order places so that leaving one out moves none that is left out after it."""
+    """Order places so that leaving one out does not move any that is left out after it."""
     indexes = [(depth, -part) for depth, part in enumerate(path) if isinstance(part, int)]
     return -len(path), indexes
 
 
 def _leave_out(data: Any, path: Path) -> None:
-    """Remove the place; amounts of which none is left go too, as they have their finding."""
+    """Remove the place; also remove amounts that become empty, as they have their finding."""
     outer = path[:-1]
     holder = holder_of(data, path)
     del holder[path[-1]]

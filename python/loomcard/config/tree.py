@@ -23,7 +23,7 @@ class Branch:
 
 
 def branches(config: PolicyConfig) -> list[Branch]:
-    """Return all queues depth first, siblings by name, so that their order in the file is free."""
+    """Return all queues depth first, siblings by name: their order in the file does not matter."""
     if not config.queues:
         root = Branch("root", (), config, None, leaf=False)
         return [root, Branch("root.default", (), config, 0, leaf=True, implied=True)]
