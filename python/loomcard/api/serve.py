@@ -118,7 +118,7 @@ class Chooser:
         """Let a child queue's policy decide. Return whether it took something."""
         return plan.turn(child).count > 0
 
-    # Who waits
+    # What waits
 
     def nowhere(self, plan: Plan, ask: Ask, full: ExhaustedShapes) -> None:  # noqa: ARG002
         """Give a reason to an ask for which ``place`` found no node, although a node has room."""

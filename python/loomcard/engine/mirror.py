@@ -50,7 +50,7 @@ class Mirror:
         self.config_reloaded = False  # a configuration record was read: the policy tree is
         self.stale_instances: set[int] = (
             set()
-        )  # instances whose plan was refused whole: their memory is stale
+        )  # instances with a wholly refused plan: their memory is stale
 
     def apply(self, batch: r.Batch) -> None:
         """Apply the records of a batch. Raises UntrustworthyError; after that only a snapshot

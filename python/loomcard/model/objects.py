@@ -246,7 +246,7 @@ class Ask:
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
         self.attempt = attempt
-        """Whose it is."""
+        """The attempt to which it belongs."""
         self.key = key
         """Attempt, priority and allocation request id."""
         self.size = size
@@ -358,7 +358,7 @@ class Container:
 
     def __init__(self, attempt: Attempt, node: Node, size: Resource, ask_key: AskKey) -> None:
         self.attempt = attempt
-        """Whose it is."""
+        """The attempt to which it belongs."""
         self.node = node
         """The node on which it runs."""
         self.size = size

@@ -93,7 +93,6 @@ class SegmentFiles:
 
     def end(self) -> None:
         """Close the open segment, if there is one."""
-
         file, self._file = self._file, None
         if file is not None:
             if self._closing is not None:
