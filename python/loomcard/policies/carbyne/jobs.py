@@ -146,7 +146,7 @@ class Jobs:
         return noted or idle == had_share or (idle and masters != job.masters)
 
     def _leave(self, app: Application) -> bool:
-        """The job asks for and uses nothing any more; whether others share what it had."""
+        """Remove a job that asks for and uses nothing; return whether others share what it had."""
         for kept in (self.masters, self.marked, self.stale, self.timers):
             kept.pop(app, None)
         self.due_lines.enter(app, ())
