@@ -1,6 +1,6 @@
-"""An AM that plans itself: it computes which tasks must start now, inside the share that it hears
-as its headroom, and marks its asks DEFAULT and ALTRUISTIC (docs/simulate/dag.md, "An AM that
-plans itself").
+"""An AM that plans itself: it computes which tasks must start now within its share, which it
+receives as its headroom. It marks its asks DEFAULT and ALTRUISTIC (docs/simulate/dag.md, "An AM
+that plans itself").
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Key = tuple[int, int]
 class AltruisticMaster(Master):
     """The AM of kinds plain and dag whose ``asks`` are altruistic.
 
-    It states whole numbers, as on YARN: a task that must start now, and did not before, is one
-    more in one row and one less in the other.
+    It states total numbers, as on YARN: when a task must start now that did not have to before,
+    one row grows by one and the other shrinks by one.
     """
 
     def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
@@ -32,22 +32,22 @@ class AltruisticMaster(Master):
             whole = [w + c for w, c in zip(whole, machine.spec.capacity, strict=True)]
         self._plan = MustStarts(spec.stages, whole, context.am_heartbeat_ms)
         self._share: Resource | None = None
-        self._first_round: int | None = None  # before which it had marked nothing
-        self._believed: dict[Key, int] = {}  # what the ResourceManager thinks is asked for
+        self._first_round: int | None = None  # before it, nothing was marked
+        self._believed: dict[Key, int] = {}  # the asks that the ResourceManager knows
         self._timer_ms: int | None = None
 
     def begin(self) -> None:
-        """A new attempt has sent nothing yet, and knows no share."""
+        """Begin an attempt, which has sent nothing yet and knows no share."""
         self._believed.clear()
         self._share = self._first_round = None
         super().begin()
 
     def headroom_changed(self) -> None:
-        """Another share, or another headroom."""
+        """React to another share or another headroom."""
         self._listen()
 
     def on_heartbeat(self) -> None:
-        """The answer to an ask with marks holds the share; before that, the headroom is another."""
+        """Read the share from the answer to a marked ask; before that the headroom is no share."""
         assert self._app is not None
         if self._first_round is None or self.context.rm.rounds == self._first_round:
             return
@@ -57,23 +57,23 @@ class AltruisticMaster(Master):
             self._listen()
 
     def ask(self, *_: object) -> None:
-        """What waits has changed: rows are sent with the next heartbeat, as they are then."""
+        """Note that the waiting tasks changed; the next heartbeat sends the rows of that time."""
         self._listen()
 
     def received(self, running: Running) -> None:
-        """The ResourceManager counts one less by itself."""
+        """Receive a container; the ResourceManager has already counted it off the ask."""
         self._allocated_of(running.container.ask_key)
         super().received(running)
         self._listen()
 
     def completed(self, running: Running, kind: str) -> None:
-        """A task has ended, so the plan may be another."""
+        """Note that a task has ended, so that the plan may change."""
         super().completed(running, kind)
         if not self.ended:
             self._listen()
 
     def ask_again(self, key: AskKey) -> None:
-        """A container was lost before it had a task, which waits on."""
+        """Ask again: a container was lost before it had a task, and the task still waits."""
         self._allocated_of(key)
         self._listen()
 
@@ -91,7 +91,7 @@ class AltruisticMaster(Master):
         super()._send()
 
     def _tell(self) -> None:
-        """Every row that is not as the ResourceManager thinks."""
+        """Send every row that differs from what the ResourceManager knows."""
         must = self._must()
         for stage, most in zip(self.stages, must, strict=True):
             if not stage.opened:
@@ -117,7 +117,7 @@ class AltruisticMaster(Master):
         rm.ask(attempt, key, stage.size, change, rows, label=stage.spec.label)
 
     def _must(self) -> list[int]:
-        """Of each stage; next to nothing until the share is known."""
+        """Return for each stage how many must start; nearly nothing until the share is known."""
         if self._share is None:
             return [0] * len(self.stages)
         now = self.context.clock.now

@@ -1,8 +1,8 @@
 """An application master: asks for its stages' tasks, runs them, repeats what failed.
 
 docs/simulate/workload.md, "What an application master does", is the text that this follows, and
-the player on real YARN too. An AM speaks to the ResourceManager with its heartbeats; with a period
-of 0 it hears of everything, and answers, at once.
+so does the player on real YARN. An AM speaks to the ResourceManager in its heartbeats. With a
+period of 0 it is informed of everything at once, and answers at once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from loomcard.workload.scenario import ScenarioApplication
 
 AM_KEY = (0, 0)
 AM_ATTEMPTS = 2
-"""As yarn.resourcemanager.am.max-attempts."""
+"""The value of yarn.resourcemanager.am.max-attempts."""
 
 
 @dataclass(slots=True)
 class SimulationContext:
-    """What all masters share."""
+    """The objects that all masters share."""
 
     rm: ResourceManager
     clock: Clock
@@ -40,11 +40,11 @@ class SimulationContext:
     poke: Callable[[Master], None]  # let this master speak before the next decision
     keep: Callable[[ContainerRow], None]
     done: Callable[[], None]
-    network: Network | None = None  # what map output is copied over
+    network: Network | None = None  # over which map output is copied
 
 
 class Master:
-    """The AM of kinds plain and dag; of the others too, where they do not differ."""
+    """The AM of kinds plain and dag, and the base class of the other kinds' AMs."""
 
     def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
         self.spec = spec
@@ -56,7 +56,7 @@ class Master:
         for index, stage in enumerate(spec.stages):
             for parent in stage.after:
                 self.children[parent].append(index)
-        self.live: dict[int, Running] = {}  # its containers but the AM's, by number
+        self.live: dict[int, Running] = {}  # its containers except the AM's, by number
         self.ended = False
         self._app: Application | None = None
         self._attempt: Attempt | None = None
@@ -70,8 +70,8 @@ class Master:
     # Coming and going
 
     def submit(self) -> int | None:
-        """The client submits it; an AM without a container registers at once. Returns its number
-        on the wire, None where its queue rejects it.
+        """Submit the application; an AM without a container registers at once. Return its number
+        on the wire, or None when its queue rejects it.
         """
         spec = self.spec
         facts = (spec.id, spec.queue, spec.user, spec.kind, spec.tags, self.hints, spec.am)
@@ -114,7 +114,7 @@ class Master:
         self._send()
 
     def finish(self, state: str, diagnostics: str = "") -> None:
-        """It unregisters with its end's state, or is killed; what still runs of it ends."""
+        """Unregister with this final state, or be killed; containers that still run end."""
         assert self._app is not None
         assert self._attempt is not None
         self.ended = True
@@ -126,13 +126,13 @@ class Master:
         for running in [] if killed else list(self.live.values()):
             rm.end(running.container, "released", -100)
         am = None if killed else next((c for c in self._app.containers if c.is_am), None)
-        if am is not None:  # its process ends by itself, right after it has unregistered
+        if am is not None:  # its process exits right after it has unregistered
             rm.end(am, "completed", 0)
         rm.remove_attempt(attempt, "FINISHED" if state == "SUCCEEDED" else state)
         rm.remove_application(self._app, "FINISHED" if state == "SUCCEEDED" else state)
         self.context.done()
 
-    # What the ResourceManager sends, to be received with the next heartbeat
+    # What the ResourceManager sends; the AM receives it with its next heartbeat
 
     def allocated(self, container: Container) -> None:
         """A container was allocated; the AM's own is launched by the ResourceManager itself."""
@@ -149,7 +149,7 @@ class Master:
         self._listen()
 
     def lost(self, container: Container, kind: str, exit_status: int) -> None:
-        """The ResourceManager counts a container as ended."""
+        """Note that the ResourceManager counts a container as ended."""
         running = container.tag if container.is_am else self.live.pop(container.number, None)
         self._keep(container, running, kind, exit_status)
         if self.ended:
@@ -168,7 +168,7 @@ class Master:
             self._listen()
 
     def _restart(self) -> None:
-        """The AM's container is gone: another attempt, or the end. Tasks that ended stay ended."""
+        """Begin another attempt, or end: the AM's container is lost. Ended tasks stay ended."""
         assert self._app is not None
         assert self._attempt is not None
         ordinal = self._attempt.ordinal
@@ -177,7 +177,7 @@ class Master:
             return
         old, self._attempt = self._attempt, None
         self.context.rm.remove_attempt(old, "FAILED")
-        for running, _ in self._over:  # what nobody heard of has not happened
+        for running, _ in self._over:  # ends that the AM was not informed of do not count
             self.dropped(running)
         self._allocated, self._over, self._asks, self._releases = [], [], {}, []
         self._try(ordinal + 1)
@@ -196,7 +196,7 @@ class Master:
             self.context.clock.at(at, self.beat)
 
     def beat(self) -> None:
-        """Send what it wants, hear what happened, act on it."""
+        """Send the requests, receive what happened, and act on it."""
         self._beating = False
         if self.ended or self._attempt is None:
             return
@@ -221,13 +221,13 @@ class Master:
     def ask(
         self, stage: StageRun | None, key: tuple[int, int], size: Resource, change: int
     ) -> None:
-        """``change`` more containers are wanted; sent with the next heartbeat."""
+        """Ask for ``change`` more containers; sent with the next heartbeat."""
         before = self._asks.get(key)
         self._asks[key] = (size, change + (before[1] if before is not None else 0), stage)
         self._listen()
 
     def release(self, running: Running) -> None:
-        """A container is not wanted; sent with the next heartbeat."""
+        """Give a container back; sent with the next heartbeat."""
         running.given_up = True
         self._releases.append(running)
         self._listen()
@@ -242,7 +242,7 @@ class Master:
                 rows, label = (({}, {}), "") if stage is None else (stage.rows, stage.spec.label)
                 try:
                     rm.ask(self._attempt, key, size, change, rows, label=label)
-                except RejectedError as error:  # the AM cannot go on without it
+                except RejectedError as error:  # the AM cannot continue without it
                     self.finish("FAILED", str(error))
                     return
         if releases:
@@ -254,7 +254,7 @@ class Master:
     # What it does with its stages
 
     def begin(self) -> None:
-        """It may ask now: for every stage that waits for none."""
+        """Open every stage that waits for no other; the AM may ask from now on."""
         for stage in self.stages:
             if stage.opened:
                 self.ask(stage, stage.key, stage.size, stage.waiting)
@@ -264,14 +264,14 @@ class Master:
             self.finish("SUCCEEDED")
 
     def open(self, stage: StageRun) -> None:
-        """A stage's tasks can run."""
+        """Open a stage: its tasks can run now."""
         stage.opened = True
         for task in range(len(stage.spec.durations_ms)):
             stage.add(task)
         self.ask(stage, stage.key, stage.size, stage.left)
 
     def received(self, running: Running) -> None:
-        """Put a container to use: a task of its stage, or back with it."""
+        """Run a task of the container's stage in it, or give it back."""
         container = running.container
         self.live[container.number] = running
         running.stage = unmarked(container.ask_key.allocation_request_id) - 1
@@ -282,7 +282,7 @@ class Master:
             self.release(running)
             return
         if stage.preferences is not None:
-            self.ask(stage, stage.key, stage.size, 0)  # other tasks wait than the RM thinks
+            self.ask(stage, stage.key, stage.size, 0)  # the RM believes that other tasks wait
         running.task = task
         running.attempt = stage.failures.get(task, 0) + 1
         self.run(running, stage)
@@ -293,7 +293,7 @@ class Master:
         self.context.machines.launch(running, length)
 
     def completed(self, running: Running, kind: str) -> None:
-        """A container ended: its task has ended well, has failed, or is to be repeated."""
+        """Handle a container's end: its task has succeeded, has failed, or must be repeated."""
         if running.task < 0 or running.given_up:
             return
         stage = self.stages[running.stage]
@@ -308,7 +308,7 @@ class Master:
         self.repeat(stage, running.task)
 
     def task_ended(self, index: int) -> None:
-        """One task less; with a stage's last one its children may open."""
+        """Count a task as ended; after a stage's last task its child stages may open."""
         stage = self.stages[index]
         stage.left -= 1
         if stage.left:
@@ -321,23 +321,23 @@ class Master:
             self.finish("SUCCEEDED")
 
     def repeat(self, stage: StageRun, task: int) -> None:
-        """A task is asked for again."""
+        """Ask for a task again."""
         stage.add(task)
         self.ask(stage, stage.key, stage.size, 1)
 
     def headroom_changed(self) -> None:
-        """The policy says another headroom; it would be heard with the next heartbeat."""
+        """React to another headroom from the policy; the AM receives it with its heartbeat."""
 
     def on_heartbeat(self) -> None:
-        """Everything of a heartbeat has been heard; kinds that plan ahead do it here."""
+        """Act after a heartbeat was received whole; kinds that plan ahead plan here."""
 
     def dropped(self, running: Running) -> None:
-        """The attempt ends under a container: its task waits for the next attempt."""
+        """Let a container's task wait for the next attempt, since this attempt ends."""
         if running.task >= 0:
             self.stages[running.stage].add(running.task)
 
     def ask_again(self, key: AskKey) -> None:
-        """A container was lost before it had a task: one more is asked for."""
+        """Ask for one more container, since one was lost before it had a task."""
         stage = self.stages[unmarked(key.allocation_request_id) - 1]
         self.ask(stage, stage.key, stage.size, 1)
 
@@ -346,14 +346,14 @@ class Master:
     def _keep(
         self, container: Container, running: Running | None, kind: str, exit_status: int = 0
     ) -> None:
-        """Keep one container's row; ``kind`` is "" for one that still runs."""
+        """Keep one container's row; ``kind`` is "" for a container that still runs."""
         now = self.context.clock.now
         started = ended = None
         stage, task, attempt = "", -1, 1
         if running is not None:
             started = running.started_ms
             if started is not None and started > now:
-                started = None  # it never came so far
+                started = None  # it never started
             if started is not None and kind:
                 ended = now if running.ends_ms is None else min(running.ends_ms, now)
             task, attempt = running.task, running.attempt
@@ -368,7 +368,7 @@ class Master:
         )  # fmt: skip
 
     def unfinished(self) -> None:
-        """The run stopped before its end: its live containers are kept as they stand."""
+        """Keep the live containers as they are: the run stopped before its end."""
         if self._app is None or self.ended:
             return
         for container in list(self._app.containers):

@@ -1,4 +1,4 @@
-"""The kernel: events in the order of (time, sequence), and nothing else."""
+"""The kernel: it runs events in the order of (time, sequence), and does nothing else."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Clock:
         self._sequence = 0
 
     def at(self, at_ms: int, action: Callable[..., None], *facts: Any) -> None:
-        """``action(*facts)`` happens at ``at_ms``, which may be now but never in the past."""
+        """Schedule ``action(*facts)`` at ``at_ms``, which may be now but never in the past."""
         assert at_ms >= self.now, f"an event at {at_ms} is scheduled at {self.now}"
         self._sequence += 1
         heappush(self._heap, (at_ms, self._sequence, action, facts))
 
     def advance(self) -> bool:
-        """Let all events of the next time happen, those included that they schedule for the same
-        time. False: there is none left.
+        """Run all events of the next time, and the events that they schedule for the same time.
+        Return False when there is no event left.
         """
         heap = self._heap
         if not heap:
@@ -42,8 +42,8 @@ class Clock:
 
 
 def next_beat(at_ms: int, phase_ms: int, period_ms: int) -> int:
-    """The first of the times phase, phase + period, ... that is not before ``at_ms``; with a period
-    of 0 every time is one.
+    """Return the first of the times phase, phase + period, ... that is not before ``at_ms``. With a
+    period of 0 that is ``at_ms``.
     """
     if period_ms <= 0:
         return at_ms

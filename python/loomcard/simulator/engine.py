@@ -1,5 +1,5 @@
-"""The simulation: a workload's applications come to a simulated cluster, policies decide, time
-passes.
+"""The simulation: a workload's applications arrive at a simulated cluster, policies decide, and
+virtual time passes.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from loomcard.workload.scenario import Scenario, ScenarioApplication
 
 KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMaster}
 ROUNDS_AT_A_TIME = 10_000
-"""More rounds than this without time passing are a policy that is refused for ever."""
+"""After more rounds than this at one time, a policy counts as refused for ever."""
 ROUNDS_WITHOUT_PROGRESS = 200_000
-"""So many rounds in which nothing ends, nothing being due, are a policy that wakes itself for
-nothing.
+"""After so many rounds in which nothing ends and nothing is due, a policy counts as one that wakes
+itself for nothing.
 """
 STALLED_MS = 24 * 3600 * 1000
-"""So long nothing ends while applications wait, and nothing is due: they wait for ever."""
+"""When nothing ends for so long and nothing is due, waiting applications wait for ever."""
 TELL_EVERY = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come."""
+    """The progress of a run so far."""
 
     now_ms: int
     containers: int  # ended
@@ -48,8 +48,8 @@ class Progress:
 
 
 class Simulation:
-    """One run. ``check``: compare all state after every round (slow; tests do). ``watch`` is called
-    at each time at which anything happened, once the policies have decided.
+    """One run. ``check``: compare all state after every round (slow; used in tests). ``watch`` is
+    called at each time at which something happened, after the policies have decided.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class Simulation:
         self._watch = watch
         self._spoken: deque[Master] = deque()
         self._of: dict[int, Master] = {}  # by the application's number
-        self._last_ms = 0  # when something ended well last
-        self._progress_round = 0  # the round after which that was
+        self._last_ms = 0  # when something last ended well
+        self._progress_round = 0  # the round after which it ended
         context = SimulationContext(
             self.rm, self.clock, self.machines, scenario.am_heartbeat_ms, scenario.am_start_ms,
             self._spoken.append, self.rows.append, self._done,
@@ -91,7 +91,7 @@ class Simulation:
         self._configure(config)
 
     def _configure(self, config: Mapping[str, Any]) -> None:
-        """A configuration holds from now on."""
+        """Take over a configuration, which applies from now on."""
         self.machines.report_beats("heartbeats" in config.get("needs", ()))
 
     def _network(self, scenario: Scenario) -> Network | None:
@@ -101,8 +101,8 @@ class Simulation:
         return Network(self.clock, self.machines.rack_of, links.node_mb_s, links.rack_mb_s)
 
     def run(self, on_progress: Callable[[Progress], None] | None = None) -> None:
-        """Until every application has ended, the workload's time is over, or nothing can happen
-        any more.
+        """Run until every application has ended, the workload's time has passed, or nothing more
+        can happen.
         """
         reported = 0
         while self.finished < len(self.masters):
@@ -121,7 +121,7 @@ class Simulation:
             on_progress(self.progress)
 
     def _has_stalled(self) -> bool:
-        """Nothing has happened for too long, and nothing is due."""
+        """Whether nothing has happened for too long and nothing is due."""
         since = max(self._last_ms, self.machines.busy_ms)
         if self.clock.now <= since:
             self._progress_round = self.rm.rounds
@@ -130,12 +130,12 @@ class Simulation:
 
     @property
     def progress(self) -> Progress:
-        """How far it has come."""
+        """Return the progress of the run so far."""
         return Progress(self.clock.now, len(self.rows), self.finished, len(self.masters))
 
     def _settle(self) -> None:
-        """All events of this time happen, then the policies decide, until
-        nobody has.
+        """Run all events of this time, then let the policies decide, until neither changes
+        anything.
         """
         rounds = 0
         while True:
@@ -180,7 +180,7 @@ class Simulation:
 
 
 def _kind(app: ScenarioApplication) -> type[Master]:
-    """The AM of an application."""
+    """Return the AM's class for an application."""
     return AltruisticMaster if app.asks == "altruistic" else KINDS.get(app.kind, Master)
 
 
@@ -195,9 +195,9 @@ def simulate(
 ) -> RunRecord:
     """Run a scenario under a compiled configuration; ``policy`` names it in the results.
 
-    Equal arguments give equal records, but for ``seconds``. Ctrl-C ends it early: the record then
-    holds what happened so far, with ``finished`` False. Raises PolicyFaultError when a policy
-    raises, and MismatchError where the two do not go together.
+    Equal arguments give equal records, except for ``seconds``. Ctrl-C ends the run early: the
+    record then contains what happened so far, with ``finished`` False. Raises PolicyFaultError
+    when a policy raises, and MismatchError when scenario and configuration do not fit together.
     """
     began = perf_counter()
     refuse_mismatch(scenario, config)
@@ -231,7 +231,7 @@ def simulate(
 
 
 class MismatchError(ValueError):
-    """A workload and a configuration that do not go together; ``hint`` says what would."""
+    """A workload and a configuration do not fit together; ``hint`` says what would fit."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -240,7 +240,7 @@ class MismatchError(ValueError):
 
 def refuse_mismatch(scenario: Scenario, config: Mapping[str, Any]) -> None:
     """Raise MismatchError unless every application's queue is a leaf of the configuration, and
-    there are heartbeats to count where a policy counts them.
+    there are heartbeats to count if a policy counts them.
     """
     leaves = [queue["path"] for queue in config["queues"] if queue["leaf"]]
     unknown = sorted({app.queue for app in scenario.applications} - set(leaves))

@@ -1,4 +1,4 @@
-"""What must hold whatever happened: the ResourceManager's state adds up, and the mirror agrees."""
+"""What must always be true: the ResourceManager's state adds up, and the mirror agrees with it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from loomcard.simulator.resourcemanager import ResourceManager
 
 
 class InvariantError(AssertionError):
-    """The state is inconsistent; the message says which and how. A fault of Loomcard's own."""
+    """The state is inconsistent; the message says where and how. This is a bug of Loomcard."""
 
 
 def check_agreement(rm: ResourceManager) -> None:
-    """Raise InvariantError unless the state adds up in itself and the mirror, once it has heard
-    the last plan's outcomes, has the same.
+    """Raise InvariantError unless the state adds up, and the mirror has the same state once it has
+    received the last plan's outcomes.
     """
     check_state(rm.state, shrunk=rm.shrunk)
     mirror = rm.session.mirror.state
@@ -44,10 +44,10 @@ def check_agreement(rm: ResourceManager) -> None:
 def check_state(
     state: ClusterState, *, shrunk: bool = False, too_full: Collection[Node] = ()
 ) -> None:
-    """Raise InvariantError unless no node, queue or ask holds more than it has, and all sums are
-    those of the containers. ``shrunk``: a node was lost, and queues may hold more than their
-    maxima, which shrank with the cluster, would let them take now. ``too_full``: nodes that became
-    smaller than what they held.
+    """Raise InvariantError unless no node, queue or ask uses more than it may, and all sums are
+    those of the containers. ``shrunk``: a node was lost, so queues may use more than their maxima,
+    which shrank with the cluster. ``too_full``: nodes that became smaller than what they
+    contained.
     """
     zero = [0] * len(state.types)
     for node in state.nodes.values():
@@ -97,7 +97,8 @@ def _check_reservations(state: ClusterState, *, shrunk: bool) -> None:
         _same(f"room on {node.id}", [max(0, room) for room in node.room], left)
     for queue, sizes in reserved.items() if not shrunk else ():
         for limit, *amounts in zip(queue.reservation_limit, *sizes, strict=True):
-            # One alone may be beyond it, the first; what needs nothing of a type has no say in it.
+            # A single reservation, the first, may exceed the limit. Reservations that need nothing
+            # of a type do not count for it.
             if sum(amounts) > limit and sum(amount > 0 for amount in amounts) > 1:
                 raise InvariantError(f"holds of {queue.path} keep {amounts}, beyond {limit}")
     for node in state.nodes.values():

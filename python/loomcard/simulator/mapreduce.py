@@ -22,13 +22,13 @@ PREEMPTION_LIMIT = 0.5
 UNCONDITIONAL_MS = 300_000
 """mapreduce.job.reducer.unconditional-preempt.delay.sec"""
 LOOK_AGAIN_MS = 1000
-"""So often a starving AM looks whether there is room, where it has no heartbeat."""
+"""How often a starving AM without a heartbeat checks whether there is room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the AM knows when it decides about reduces: counts of maps and reduces that are asked
-    for (scheduled) or have a container (assigned), in containers.
+    """What the AM knows when it decides about reduces: how many maps and reduces are asked for
+    (scheduled) or have a container (assigned).
     """
 
     maps: int
@@ -41,23 +41,24 @@ class Progress:
 
 
 def slow_start_over(progress: Progress, slowstart: float) -> bool:
-    """Whether so many maps have completed that reduces may be asked for."""
+    """Whether enough maps have completed for reduces to be asked for."""
     return progress.maps_completed >= ceil(_single(_single(slowstart) * progress.maps))
 
 
 def _single(number: float) -> float:
-    """The nearest number of single precision, in which Hadoop multiplies here."""
+    """Return the nearest number of single precision; Hadoop multiplies in it here."""
     return float(unpack("f", pack("f", number))[0])
 
 
 def reduces_to_ask(
     progress: Progress, map_size: Sequence[int], reduce_size: Sequence[int], headroom: Sequence[int]
 ) -> int:
-    """How many more reduces to ask for, once slow start is over; negative: so many fewer.
+    """Return how many more reduces to ask for after slow start; negative: so many fewer.
 
-    As RMContainerAllocator.scheduleReduces: all of them when every map has a container, else what
-    the part of the resource limit holds that grows with completed maps, up to the ramp-up limit,
-    and what maps leave of theirs. Amounts of one resource vector each.
+    As RMContainerAllocator.scheduleReduces: all of them when every map has a container. Otherwise
+    as many as fit into two parts: the reduces' part of the resource limit, which grows with
+    completed maps up to the ramp-up limit, and what the maps leave of their part. Each amount is
+    one resource vector.
     """
     p = progress
     if p.maps_scheduled == 0:
@@ -84,7 +85,7 @@ def reduces_to_ask(
 
 
 def starving(progress: Progress) -> bool:
-    """Maps wait, none has a container, and reduces hold some."""
+    """Whether maps wait and no map has a container, while reduces have some."""
     p = progress
     return p.maps_scheduled > 0 and p.maps_assigned == 0 and p.reduces_assigned > 0
 
@@ -96,11 +97,11 @@ def reduces_to_preempt(
     headroom: Sequence[int],
     may_wait: bool = True,
 ) -> int:
-    """How many running reduces to give up for maps that could not run otherwise.
+    """Return how many running reduces to give up for maps that could not run otherwise.
 
     As RMContainerAllocator.preemptReducesIfNeeded: none while a map has a container or, as long as
-    the AM is ``may_wait``, fits into the headroom; else as many as all waiting maps need, but no
-    more than hold the preemption limit's part of what the application has, or one map.
+    ``may_wait``, fits into the headroom. Otherwise as many as all waiting maps need, but no more
+    than use the preemption limit's part of what the application uses, or one map.
     """
     p = progress
     if not starving(p) or (may_wait and _containers(headroom, map_size) > 0):
@@ -122,8 +123,9 @@ def _containers(room: Sequence[int], size: Sequence[int]) -> int:
 
 
 def copied_ms(started_ms: int, map_ends: Sequence[int], ms_per_map: int) -> int:
-    """When a reduce that runs since ``started_ms`` has copied every map's output: one after
-    another, ``ms_per_map`` each, none before its map has ended. ``map_ends`` in order.
+    """Return when a reduce that started at ``started_ms`` has copied every map's output. It copies
+    one output after another, each in ``ms_per_map`` and after its map has ended. ``map_ends`` are
+    in order.
     """
     count = len(map_ends)
     last = max((end + (count - k) * ms_per_map for k, end in enumerate(map_ends)), default=0)
@@ -131,27 +133,27 @@ def copied_ms(started_ms: int, map_ends: Sequence[int], ms_per_map: int) -> int:
 
 
 class MapReduceMaster(Master):
-    """The AM of kind mapreduce: stage 0 are the maps, stage 1, if there is one, the reduces."""
+    """The AM of kind mapreduce: stage 0 contains the maps, stage 1 (if present) the reduces."""
 
     def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
         super().__init__(spec, context)
         self.maps = self.stages[0]
         self.reduces = self.stages[1] if len(self.stages) > 1 else None
         if self.reduces is not None:
-            self.reduces.parents_left = -1  # slow start, not the maps' end, lets them begin
+            self.reduces.parents_left = -1  # they begin after slow start, not after the maps' end
         self._pending: list[int] = []  # reduces not asked for
         self._copying: list[Running] = []
         self._map_ends: list[int] = []
-        self._assigned = [0, 0]  # maps and reduces that have a container, but for those given up
+        self._assigned = [0, 0]  # maps and reduces that have a container, without those given up
         self._slow = True
-        self._starved_ms = 0  # until then maps did not starve
-        self._gave_up_ms = -1  # when reduces were given up last
+        self._starved_ms = 0  # maps did not starve until this time
+        self._gave_up_ms = -1  # when reduces were last given up
         self._network = context.network if spec.map_output_mb > 0 else None
         self._outputs: dict[str, float] = {}  # MB for each reduce, by host
         self._copies: dict[int, Copying] = {}  # by the container's number
 
     def begin(self) -> None:
-        """Maps are asked for; reduces wait for slow start."""
+        """Ask for the maps; reduces wait for slow start."""
         stage = self.reduces
         if stage is not None and not stage.opened:
             stage.opened = True
@@ -162,18 +164,18 @@ class MapReduceMaster(Master):
         self.on_heartbeat()
 
     def received(self, running: Running) -> None:
-        """Counted, where it has a task."""
+        """Receive a container, and count it if it has a task."""
         super().received(running)
         self._count(running, 1)
 
     def release(self, running: Running) -> None:
-        """Counted no more, though it lives till the ResourceManager hears of it."""
+        """Stop counting the container, though it runs until the ResourceManager is informed."""
         self._count(running, -1)
         self._stop_copying(running.container.number)
         super().release(running)
 
     def lost(self, container: Container, kind: str, exit_status: int) -> None:
-        """Counted no more as soon as it has ended, though the AM does not know yet."""
+        """Stop counting the container as soon as it has ended; the AM is not informed yet."""
         running = self.live.get(container.number)
         if running is not None:
             self._count(running, -1)
@@ -185,7 +187,9 @@ class MapReduceMaster(Master):
             self._assigned[running.stage] += change
 
     def run(self, running: Running, stage: StageRun) -> None:
-        """A reduce runs until all maps have ended, their output is copied and it is through."""
+        """Run a task; a reduce ends after all maps have ended, their output is copied and its own
+        work is done.
+        """
         if stage is self.maps or self._fails(running, stage):
             super().run(running, stage)
             return
@@ -201,7 +205,7 @@ class MapReduceMaster(Master):
         return stage.attempt_length(running.task, running.machine.spec.name)[1] != 0
 
     def _copy(self, running: Running, stage: StageRun) -> None:
-        """A reduce copies over the network what is there, and what comes, from when it runs."""
+        """Let a reduce copy map output over the network: what exists, and what is added later."""
         assert self._network is not None
         clock, machine = self.context.clock, running.machine
         length = stage.spec.durations_ms[running.task]
@@ -226,7 +230,7 @@ class MapReduceMaster(Master):
             copying.cancel()
 
     def _add_output(self, host: str) -> None:
-        """One map has left its output; each reduce copies its part of it."""
+        """Note one map's output; each reduce copies its part of it."""
         if self._network is None or self.reduces is None:
             return
         part = self.spec.map_output_mb / len(self.reduces.spec.durations_ms)
@@ -244,7 +248,7 @@ class MapReduceMaster(Master):
         self.context.machines.ends_at(running, ends)
 
     def completed(self, running: Running, kind: str) -> None:
-        """With the last map, the reduces that copy know when they are through."""
+        """Handle a container's end; after the last map, copying reduces know when they end."""
         is_map = running.stage == 0 and running.task >= 0
         if is_map and kind == "completed":
             assert running.ends_ms is not None
@@ -261,21 +265,21 @@ class MapReduceMaster(Master):
                 self._let_run(reduce, self.reduces)
 
     def repeat(self, stage: StageRun, task: int) -> None:
-        """A reduce is asked for by the rule again, a map at once."""
+        """Ask again: for a map at once, for a reduce by the rule."""
         if stage is self.maps:
             super().repeat(stage, task)
         else:
             insort(self._pending, task)
 
     def dropped(self, running: Running) -> None:
-        """The next attempt asks for its reduces by the rule again."""
+        """Let the task wait for the next attempt, which asks for reduces by the rule again."""
         if running.stage == 1 and running.task >= 0:
             insort(self._pending, running.task)
         else:
             super().dropped(running)
 
     def on_heartbeat(self) -> None:
-        """Ask for more reduces, for fewer, or give some up, as MapReduce's AM does after each
+        """Ask for more or fewer reduces, or give some up, as MapReduce's AM does after each
         heartbeat.
         """
         stage = self.reduces
@@ -294,18 +298,18 @@ class MapReduceMaster(Master):
         count = reduces_to_preempt(progress, *sizes, headroom, self._may_wait(progress))
         self._give_up(stage, progress, count)
         if self._pending and self.context.clock.now > self._gave_up_ms:
-            # What was given up is for maps: as in Hadoop, this heartbeat asks for no reduce.
+            # The room given up is for maps: as in Hadoop, this heartbeat asks for no reduce.
             self._ask_reduces(stage, reduces_to_ask(progress, *sizes, headroom))
 
     def _may_wait(self, progress: Progress) -> bool:
-        """Whether maps have not starved for so long that nothing else counts."""
+        """Whether maps have starved too briefly for reduces to be given up unconditionally."""
         now = self.context.clock.now
         if not starving(progress):
             self._starved_ms = now
         return now - self._starved_ms < UNCONDITIONAL_MS
 
     def _give_up(self, stage: StageRun, progress: Progress, count: int) -> None:
-        """Release the reduces that began last, and look again while maps starve."""
+        """Release the reduces that began last, and check again while maps starve."""
         if count:
             self._gave_up_ms = self.context.clock.now
             self._ask_reduces(stage, -stage.waiting)
@@ -336,7 +340,7 @@ class MapReduceMaster(Master):
             self.ask(stage, stage.key, stage.size, more)
 
     def _put_back(self, stage: StageRun) -> None:
-        """One reduce that waits for a container waits for the rule instead."""
+        """Let one reduce that waits for a container wait for the rule instead."""
         task = stage.drop()
         if task is not None:
             insort(self._pending, task)

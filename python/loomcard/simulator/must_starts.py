@@ -1,7 +1,7 @@
-"""What an AM that plans itself calls DEFAULT: the tasks that must start now, for its job to end as
-it would inside its share (docs/papers/carbyne.md 2.3, 2.7).
+"""What an AM that plans itself calls DEFAULT: the tasks that must start now so that its job ends
+when it would end within its share (docs/papers/carbyne.md 2.3, 2.7).
 
-The same plan serves the simulator's application masters and the player's on a real cluster.
+The simulator's application masters and the player's on a real cluster use the same plan.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from loomcard.policies.carbyne.waves import Stage, TooLongError
 from loomcard.workload import scenario
 
 MOST_STEPS = 20_000
-"""A job whose schedule takes more is not planned: it asks for all it can run, as one that knows no
-stages.
+"""A job whose schedule takes more steps is not planned: it asks for all that it can run, as a job
+that knows no stages.
 """
 LONGER = 1e-9
-"""By so large a part a plan may end later than the one before without being worse."""
+"""A plan may end later than the plan before by this fraction without counting as worse."""
 
 
 class Decision(NamedTuple):
-    """How many tasks of each stage must start now, and when, after now, the next one must (None:
-    none is known).
+    """How many tasks of each stage must start now, and when the next task must start after now
+    (None: unknown).
     """
 
     must: list[int]
@@ -35,8 +35,8 @@ class Decision(NamedTuple):
 class MustStarts:
     """The plan of one application, kept from decision to decision.
 
-    ``stages``: the application's; their tasks' mean time is the estimate. ``capacity``: the whole
-    cluster's amounts. ``tolerance_ms``: what must start in so short a time starts now (2.5-8).
+    ``stages``: the application's; the mean time of their tasks is the estimate. ``capacity``: the
+    whole cluster's amounts. ``tolerance_ms``: tasks that must start within it start now (2.5-8).
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class MustStarts:
         self._tolerance_ms = tolerance_ms
         self._seen: tuple[object, ...] = ()
         self._share: Sequence[float] = ()
-        self._waiting: list[int] = []  # when the plan was made
-        self._late: list[tuple[float, int, int]] = []  # when so many of a stage start at the latest
+        self._waiting: list[int] = []  # at the time when the plan was made
+        self._late: list[tuple[float, int, int]] = []  # latest start of so many tasks of a stage
         self._deadline_ms = 0.0
         self._planned = False
 
@@ -57,8 +57,8 @@ class MustStarts:
         self, now_ms: int, share: Sequence[float], waiting: Sequence[int],
         running: Sequence[tuple[int, float]],
     ) -> Decision:  # fmt: skip
-        """``waiting``: how many tasks of each stage have not started; ``running``: of each task
-        that runs its stage and when it began, in ms.
+        """Decide which tasks must start now. ``waiting``: how many tasks of each stage have not
+        started; ``running``: for each running task its stage and when it began, in ms.
         """
         ran = Counter(stage for stage, _ in running)
         seen = (tuple(share), tuple(waiting), tuple(ran[i] for i in range(len(waiting))))
@@ -89,13 +89,13 @@ class MustStarts:
             return
         deadline_ms = now_ms + made.end
         if self._binds(share, waiting) and deadline_ms > self._deadline_ms + LONGER * made.end:
-            return  # a list schedule may come out longer when it is made again (2.5-5)
+            return  # a list schedule may become longer when it is made again (2.5-5)
         self._share, self._waiting, self._deadline_ms = list(share), list(waiting), deadline_ms
         self._late = sorted((now_ms + w.start, w.stage, w.tasks) for w in made.late if not w.pinned)
         self._planned = True
 
     def _binds(self, share: Sequence[float], waiting: Sequence[int]) -> bool:
-        """The deadline stands: the share did not shrink, and there is not more to do."""
+        """Whether the deadline still applies: the share did not shrink, and no work was added."""
         if not self._planned:
             return False
         shrank = any(s < before for s, before in zip(share, self._share, strict=True))

@@ -2,8 +2,8 @@
 
 The model: a flow goes over its source's link out, its target's link in and, between racks, over a
 link of each rack. A link's bandwidth is divided equally among its flows, and a flow is as fast as
-the slowest of its parts; what it leaves of the others' is not given to anybody. On one node copying
-takes no time.
+its smallest part. What it does not use of its other parts is not given to other flows. Copying
+within one node takes no time.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from math import ceil, inf
 from loomcard.simulator.clock import Clock
 
 LEAST_MB = 1e-9
-"""So little is nothing: what rounding leaves of a flow."""
+"""An amount as small as this counts as nothing: rounding may leave it of a flow."""
 
 
 class Link:
-    """One direction of a link, in MB a ms."""
+    """One direction of a link, in MB per ms."""
 
     __slots__ = ("bandwidth", "flows")
 
@@ -36,13 +36,13 @@ class Flow:
         self.links = links
         self.left_mb = mb
         self.done = done
-        self.rate = 0.0  # MB a ms
+        self.rate = 0.0  # MB per ms
         self.since_ms = now_ms
-        self.version = 0  # of its rate: the end that was scheduled by an older one is void
+        self.version = 0  # of its rate: an end scheduled for an older version is void
 
 
 class Network:
-    """All links of a cluster, in MB/s; ``rack_mb_s`` 0: racks' links are never full."""
+    """All links of a cluster, in MB/s; ``rack_mb_s`` 0: the racks' links are never full."""
 
     def __init__(
         self, clock: Clock, rack_of: Callable[[str], str], node_mb_s: float, rack_mb_s: float = 0.0
@@ -53,7 +53,7 @@ class Network:
         self._links: dict[tuple[str, str], Link] = {}
 
     def start(self, source: str, target: str, mb: float, done: Callable[[], None]) -> Flow:
-        """Copy so much from host to host; ``done`` is called at its end, never at once."""
+        """Copy ``mb`` from host to host; ``done`` is called at the end, never at once."""
         links = [] if source == target else self._path(source, target)
         flow = Flow(links, mb, done, self._clock.now)
         if not links or mb <= LEAST_MB:
@@ -66,7 +66,7 @@ class Network:
         return flow
 
     def cancel(self, flow: Flow) -> None:
-        """It is copied no further."""
+        """Stop a copy."""
         flow.version = -1
         self._leave(flow)
 
@@ -112,7 +112,9 @@ class Network:
 
 
 class Copying:
-    """One reduce that copies: what finished maps have left on each host, from so many at a time."""
+    """The copying of one reduce: the output of finished maps on each host, from at most ``copies``
+    hosts at a time.
+    """
 
     def __init__(self, network: Network, host: str, copies: int, done: Callable[[], None]) -> None:
         self._network = network
@@ -122,25 +124,25 @@ class Copying:
         self._waiting: dict[str, float] = {}
         self._flows: dict[str, Flow] = {}
         self._begun = False
-        self._open = True  # more may come
+        self._open = True  # more output may be added
 
     def begin(self) -> None:
-        """It runs now."""
+        """Begin to copy: the reduce runs now."""
         self._begun = True
         self._go_on()
 
     def add(self, host: str, mb: float) -> None:
-        """So much more is ready on a host."""
+        """Add ``mb`` that are ready on a host."""
         self._waiting[host] = self._waiting.get(host, 0.0) + mb
         self._go_on()
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Note that no more output will be added."""
         self._open = False
         self._go_on()
 
     def cancel(self) -> None:
-        """The reduce is gone."""
+        """Stop copying: the reduce has ended."""
         self._begun = False
         self._waiting.clear()
         flows, self._flows = self._flows, {}
@@ -157,7 +159,7 @@ class Copying:
             ended = self._ended_of(host)
             self._flows[host] = self._network.start(host, self._host, mb, ended)
         if not self._open and not self._flows:
-            self._begun = False  # said once
+            self._begun = False  # ``done`` is called once
             self._done()
 
     def _ended_of(self, host: str) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""NodeManagers: what runs where, and when the ResourceManager hears of it."""
+"""NodeManagers: what runs where, and when the ResourceManager is informed of it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Running:
         self.container = container
         self.machine = machine
         self.started_ms: int | None = None
-        self.ends_ms: int | None = None  # None: not known yet, or held till released
-        self.left_ms = 0.0  # of its work, where its machine may thrash
+        self.ends_ms: int | None = None  # None: not known yet, or kept until it is released
+        self.left_ms = 0.0  # of its work, if its machine may thrash
         self.status = 0
         self.given_up = False  # its AM has asked for its end
         self.stage = -1
@@ -40,7 +40,7 @@ class NodeManager:
     spec: ScenarioNode
     phase_ms: int
     node: Node | None = None
-    pressure: Pressure | None = None  # None: it has the memory that it promises
+    pressure: Pressure | None = None  # None: it has as much memory as it promises
 
 
 class Machines:
@@ -53,8 +53,8 @@ class Machines:
         self._reports_beats = self._beats = False
         self._launch_delay_ms = scenario.launch_delay_ms
         self.by_name: dict[str, NodeManager] = {}
-        self.capacity: list[tuple[int, tuple[int, ...]]] = []  # steps of the whole cluster's
-        self.busy_ms = 0  # until then something will happen by itself
+        self.capacity: list[tuple[int, tuple[int, ...]]] = []  # steps, for the whole cluster
+        self.busy_ms = 0  # until this time something will happen without a decision
         for spec in scenario.nodes:
             phase = pick(scenario.seed, spec.name, 0, self._period_ms) if self._period_ms else 0
             machine = self.by_name[spec.name] = NodeManager(spec, phase)
@@ -67,15 +67,15 @@ class Machines:
             self.busy_till(fault.at_ms + (fault.down_ms or 0))
 
     def rack_of(self, name: str) -> str:
-        """The rack of a node's name."""
+        """Return the rack of the node of this name."""
         return self.by_name[name].spec.rack
 
     def of(self, container: Container) -> NodeManager:
-        """The machine that a container was allocated on."""
+        """Return the machine on which a container was allocated."""
         return self.by_name[container.node.host]
 
     def launch(self, running: Running, length_ms: int | None) -> None:
-        """Start a container's process; it runs for ``length_ms``, or till its AM says when."""
+        """Start a container's process, for ``length_ms``; None: its AM says later when it ends."""
         started = self._clock.now + self._launch_delay_ms
         running.started_ms = started
         self._rm.launched(running.container, started)
@@ -90,8 +90,8 @@ class Machines:
             self.ends_at(running, started + length_ms)
 
     def ends_at(self, running: Running, at_ms: int) -> None:
-        """The process ends then; the ResourceManager hears of it with the node's next heartbeat. On
-        a machine that thrashes it is later than ``at_ms``.
+        """End the process at ``at_ms``, or later on a machine that thrashes. The node's next
+        heartbeat informs the ResourceManager.
         """
         pressure = running.machine.pressure
         if pressure is None:
@@ -100,7 +100,7 @@ class Machines:
             self._reschedule([pressure.lasts(running, at_ms - self._clock.now)])
 
     def forget(self, container: Container) -> None:
-        """A container is no more: its machine has the memory back."""
+        """Return the memory of an ended container to its machine."""
         machine = self.by_name[container.node.host]
         if machine.pressure is not None:
             self._reschedule(machine.pressure.remove(container))
@@ -111,7 +111,7 @@ class Machines:
             self._end_reported(running, at_ms)
 
     def _end_process(self, running: Running, at_ms: int) -> None:
-        """Its memory is free before the ResourceManager knows."""
+        """End a process; its memory is free before the ResourceManager is informed."""
         if running.ends_ms == at_ms:
             self.forget(running.container)
 
@@ -122,11 +122,11 @@ class Machines:
         self._clock.at(max(heard, self._clock.now), self._report_end, running, at_ms)
 
     def busy_till(self, at_ms: int) -> None:
-        """Something that nobody need decide will happen then."""
+        """Note that something will happen at ``at_ms`` without a decision."""
         self.busy_ms = max(self.busy_ms, at_ms)
 
     def report_beats(self, wanted: bool) -> None:
-        """From now on each heartbeat of each node is reported, or none is: for policies that count
+        """Report each heartbeat of each node from now on, or no heartbeat: for policies that count
         them.
         """
         self._reports_beats = wanted

@@ -1,4 +1,4 @@
-"""Several runs at once, each in its own process; whatever stops them, what they have is kept."""
+"""Several runs at once, each in its own process; their results are kept, whatever stops them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Send = Callable[[int, Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run to make: a compiled configuration, its name in the results, its journal's folder."""
+    """One run to do: a compiled configuration, its name in the results, its journal's folder."""
 
     policy: str
     config: Mapping[str, Any]
@@ -35,13 +35,13 @@ _ENDED: Final = (
 def simulate_all(
     scenario: Scenario, runs: Sequence[Run], processes: int, send: Send = lambda *_: None
 ) -> list[RunRecord]:
-    """A record for each run, in their order, whatever the count of processes; ``tell(index,
-    progress)`` hears how far each is. Runs with policies from files are never made in this
-    process, which such a policy could end; with ``processes`` 1 they are made first, and all others
-    in this one, so that a policy written in it can run beside them.
+    """Return a record for each run, in the order of the runs, for any number of processes.
+    ``tell(index, progress)`` is called with the progress of each run. Runs with policies from files
+    are never done in this process, since such a policy could end it. With ``processes`` 1 they are
+    done first, and all others in this process, so that a policy written in it can run beside them.
 
-    Ctrl-C ends them all: those that had begun give a record with ``finished`` False, the others
-    none. Raises PolicyFaultError with the first policy's that raised.
+    Ctrl-C ends all runs: those that had begun give a record with ``finished`` False, the others
+    give none. Raises PolicyFaultError for the first policy that raised.
     """
     many = processes > 1 and len(runs) > 1
     apart = [index for index, run in enumerate(runs) if many or run.config.get("files")]
@@ -63,7 +63,7 @@ def _in_processes(
     records: dict[int, RunRecord],
     send: Send,
 ) -> bool:
-    """Make these runs, each noted in ``records``; whether Ctrl-C did not end them early."""
+    """Do these runs and note each in ``records``. Return False if Ctrl-C ended them early."""
     indices = list(runs)
     try:
         run_in_processes(

@@ -1,7 +1,7 @@
 """Work spread over processes of this machine: ``concurrent.futures``, with progress and Ctrl-C.
 
-Each process has an executor of its own. Of a process that is lost it is then known what it did and
-with what status it ended, and the results of the others are not dropped with it.
+Each process has its own executor. So, when a process is lost, its work and its exit status are
+known, and the results of the other processes are kept.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 STOP_S = 10.0
-"""So long a process may take to return what it has, once asked to stop, before it is killed."""
+"""How long a process that was asked to stop may take to return its result before it is killed."""
 _END_S = 1.0
 _PROGRESS_S = 0.1
 _starting = threading.Lock()
-"""Held while this process's main module is replaced."""
+"""Locked while this process's main module is replaced."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class WorkerLostError(Exception):
-    """A process is gone, ended from outside: ``position`` of what it did, its exit ``status``."""
+    """A process was ended from outside: ``position`` of its item, its exit ``status``."""
 
     def __init__(self, position: int, status: int | None) -> None:
         self.position = position
@@ -47,13 +47,14 @@ def run_in_processes(
     note: Callable[[int, Result], None],
     on_message: Callable[[int, Any], None] = lambda *_: None,
 ) -> None:
-    """``work(item, send)`` for each item, begun in their order, ``processes`` at a time; ``note``
-    is given the position and result of each as it ends, ``on_message`` what it ``send``s meanwhile.
+    """Call ``work(item, send)`` for each item, begun in their order, ``processes`` at a time.
+    ``note`` is called with the position and result of each item that ends, ``on_message`` with what
+    its work ``send``s.
 
-    Ctrl-C ends it early, as does whatever else is raised: work that runs gets a KeyboardInterrupt,
-    what it returns for that in time is noted, and the error is raised again. Raises what ``work``
-    raises, and WorkerLostError. ``work``, items and results cross to processes and back by pickle;
-    none of their classes and functions may be of ``__main__``, which is not loaded there.
+    Ctrl-C and any other error end it early: running work gets a KeyboardInterrupt, a result that it
+    then returns in time is noted, and the error is raised again. Raises what ``work`` raises, and
+    WorkerLostError. ``work``, items and results are pickled; none of their classes and functions
+    may be defined in ``__main__``, which is not loaded in the processes.
     """
     left = list(enumerate(items))[::-1]
     workers = [_Worker() for _ in range(min(processes, len(left)))]
@@ -76,7 +77,7 @@ def run_in_processes(
                 note(position, worker.result(future, position))
                 give(worker)
     except BaseException:
-        with contextlib.suppress(KeyboardInterrupt):  # a second one: no more waiting
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C ends the waiting
             _stop(busy, note)
         raise
     finally:
@@ -86,21 +87,21 @@ def run_in_processes(
 
 
 def _stop(busy: dict[Future[Any], tuple[_Worker, int]], note: Callable[[int, Any], None]) -> None:
-    """Let those at work return what they have."""
+    """Let the busy workers return what they have."""
     for worker, _ in busy.values():
         worker.process.terminate()
     for future in wait(busy, STOP_S).done:
-        if future.exception() is None:  # else it had nothing, or was ended in its start
+        if future.exception() is None:  # otherwise it had nothing, or ended at its start
             note(busy[future][1], future.result())
 
 
 class _Worker:
-    """A process, which starts with its first item, and the way of its messages to this one."""
+    """A process, which starts with its first item, and the pipe of its messages to this one."""
 
     process: multiprocessing.process.BaseProcess
 
     def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")  # no state of ours, on any system
+        context = multiprocessing.get_context("spawn")  # copies none of our state, on any system
         self._messages, self._theirs = context.Pipe(duplex=False)
         self._executor = ProcessPoolExecutor(1, context, _begin, (self._theirs,))
 
@@ -115,13 +116,13 @@ class _Worker:
         return future
 
     def pass_on(self, position: int, on_message: Callable[[int, Any], None]) -> None:
-        """Give what the work has sent so far to ``on_message``."""
-        with contextlib.suppress(EOFError, OSError):  # the process is gone; its future says so
+        """Call ``on_message`` with what the work has sent so far."""
+        with contextlib.suppress(EOFError, OSError):  # the process has ended; its future says so
             while self._messages.poll():
                 on_message(position, self._messages.recv())
 
     def result(self, future: Future[Any], position: int) -> Any:
-        """What the work returned or raised. Raises WorkerLostError."""
+        """Return the work's result, or raise its error. Raises WorkerLostError."""
         try:
             return future.result()
         except BrokenProcessPool as error:
@@ -129,7 +130,7 @@ class _Worker:
             raise WorkerLostError(position, self.process.exitcode) from error
 
     def end(self, within_s: float) -> None:
-        """No process outlives the run, whatever it is doing."""
+        """End the process, whatever it is doing: no process outlives the run."""
         self._executor.shutdown(wait=False, cancel_futures=True)
         if hasattr(self, "process"):
             if not wait_for_connections([self.process.sentinel], within_s):
@@ -140,7 +141,7 @@ class _Worker:
 
 @contextlib.contextmanager
 def _sigint_blocked() -> Iterator[None]:
-    """A process that starts inside does not hear Ctrl-C; this one hears it afterwards."""
+    """Block Ctrl-C for a process that starts inside; this process receives it afterwards."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -150,12 +151,12 @@ def _sigint_blocked() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """A process that starts inside does not run the caller's script again, as multiprocessing has
-    it do to find what is pickled by name in ``__main__``. Scripts need no guard for us then.
+    """Keep a process that starts inside from running the caller's script again. Multiprocessing
+    runs it to find what is pickled by name in ``__main__``; without that, scripts need no guard.
     """
     with _starting:
         main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")  # no file, so there is none to run
+        sys.modules["__main__"] = ModuleType("__main__")  # it has no file, so nothing is run
         try:
             yield
         finally:
@@ -163,8 +164,8 @@ def _without_main() -> Iterator[None]:
 
 
 class _Work:
-    """What a process is doing. Asked to stop, work gets a KeyboardInterrupt once, but never
-    within a message; what the executor does between two pieces of work is never disturbed.
+    """What a process is doing. Work that is asked to stop gets a KeyboardInterrupt once, but never
+    within a message. The executor is never disturbed between two pieces of work.
     """
 
     def __init__(self, out: Connection) -> None:
@@ -199,7 +200,7 @@ class _Work:
 
 
 _work: _Work
-"""Of a process that serves."""
+"""The work of a worker process; set when it begins."""
 
 
 def _begin(out: Connection) -> None:

@@ -1,9 +1,9 @@
-"""The ResourceManager of the simulated cluster: the same state and commit checks as the shim's, in
-front of the same policy session.
+"""The ResourceManager of the simulated cluster: it has the same state and commit checks as the
+shim, and uses the same policy session.
 
-It sends the session what happened in the records of the wire and carries plans out on its own
-state, which the policies' mirror never touches: what a cluster would refuse is refused here, with
-the same reason.
+It sends the session what happened, in the records of the wire, and carries plans out on its own
+state. The policies' mirror never touches this state: what a cluster would refuse is refused here,
+with the same reason.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Ended = Callable[[Container, str, int], None]
 
 
 class PolicyFaultError(Exception):
-    """A policy raised, or was refused for ever; the message ends with its traceback's last line,
-    ``hint`` holds the rest.
+    """A policy raised, or was refused for ever. The message ends with the last line of its
+    traceback; ``hint`` contains the rest.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -47,15 +47,15 @@ class PolicyFaultError(Exception):
 
 
 class RejectedError(Exception):
-    """A queue's limit forbids an application, or an ask of one; the words are YARN's."""
+    """A queue's limit forbids an application or its ask; the message is worded as YARN's."""
 
 
 class ResourceManager:
     """The cluster's state, the batch that is being gathered, and the policies behind it.
 
-    ``on_allocated(container)`` and ``on_ended(container, kind, exit_status)`` hear of every
-    container that begins and ends in its state, ``on_headroom(application)`` of each other
-    headroom, ``on_config(configuration)`` of each that is applied.
+    ``on_allocated(container)`` and ``on_ended(container, kind, exit_status)`` are called for every
+    container that begins and ends in its state, ``on_headroom(application)`` for each change of
+    headroom, ``on_config(configuration)`` for each configuration that is applied.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class ResourceManager:
         self.state = ClusterState(types)
         self.state.configure(dict(config))
         self.clock = clock
-        self.needs_round = False  # something happened that a policy can act on
-        self.shrunk = False  # a node was lost, once
+        self.needs_round = False  # something happened on which a policy can act
+        self.shrunk = False  # a node was lost at some time
         self.refusals: dict[str, int] = {}
         self.states = States()
         self.on_allocated: Allocated = lambda _: None
@@ -96,7 +96,7 @@ class ResourceManager:
     def add_node(
         self, name: str, rack: str, capacity: Resource, label: str = "", shared: bool = False
     ) -> Node:
-        """A NodeManager registers; ``shared``: its label is not exclusive."""
+        """Register a NodeManager; ``shared``: its label is not exclusive."""
         node = Node(self._number("node"), f"{name}:8041", rack, capacity, label, "", shared)
         self.state.add_node(node)
         facts = (node.number, node.id, rack, tuple(capacity), label, "", shared)
@@ -104,20 +104,20 @@ class ResourceManager:
         return node
 
     def remove_node(self, node: Node) -> None:
-        """A node is lost, and with it every container on it."""
-        while node.containers:  # an AM that goes takes others of its containers with it
+        """Remove a lost node and every container on it."""
+        while node.containers:  # an AM's end ends its other containers too
             self.end(next(iter(node.containers)), "lost", -100)
         self.state.remove_node(node)
         self.shrunk = True
         self.send(r.NodeRemovedRecord(self.clock.now, node.number, "lost"))
 
     def relabel_node(self, node: Node, label: str) -> None:
-        """A node comes to another partition; what runs on it stays."""
+        """Move a node to another partition; its containers stay."""
         self.state.relabel_node(node, label)
         self.send(r.NodeRelabelledRecord(self.clock.now, node.number, label))
 
     def apply(self, config: Mapping[str, Any]) -> None:
-        """Apply another configuration; it must have every queue in which applications live."""
+        """Apply another configuration; it must have every queue that contains applications."""
         self._version += 1
         self.state.configure(dict(config))
         self._timers.clear()
@@ -126,15 +126,15 @@ class ResourceManager:
         self.on_config(config)
 
     def heartbeat(self, node: Node) -> None:
-        """One heartbeat of a node, for policies that count them."""
+        """Report one heartbeat of a node, for policies that count them."""
         self.send(r.NodeHeartbeatRecord(self.clock.now, node.number))
 
     def submit(
         self, name: str, path: str, user: str, kind: str, tags: list[str], hints: dict[str, str],
         am: Sequence[int] | None = None,
     ) -> Application:  # fmt: skip
-        """An application is accepted into a leaf queue; ``am``: its AM's container, None without
-        one. Raises RejectedError where the queue does not take it.
+        """Accept an application into a leaf queue; ``am``: its AM's container, or None. Raises
+        RejectedError when the queue does not accept it.
         """
         now, number = self.clock.now, self._number("application")
         queue = self.state.by_path[path]
@@ -150,7 +150,7 @@ class ResourceManager:
         return app
 
     def add_attempt(self, app: Application, ordinal: int, unmanaged: bool) -> Attempt:
-        """A new attempt of an application."""
+        """Add a new attempt of an application."""
         attempt = Attempt(self._number("attempt"), app, ordinal, unmanaged)
         app.attempts[attempt.number] = self.state.attempts[attempt.number] = attempt
         self.send(
@@ -159,7 +159,7 @@ class ResourceManager:
         return attempt
 
     def register(self, attempt: Attempt) -> None:
-        """The attempt's AM registers."""
+        """Register the attempt's AM."""
         attempt.registered = True
         self.send(r.AttemptRegisteredRecord(self.clock.now, attempt.number))
 
@@ -173,9 +173,9 @@ class ResourceManager:
         is_am: bool = False,
         label: str = "",
     ) -> None:
-        """``change`` more containers are asked for under (priority, request id); ``rows``: counts
-        for hosts and for racks, as they are from now on. Without a ``label`` it is the queue's.
-        Raises RejectedError for a container larger than the queue allows.
+        """Ask for ``change`` more containers under (priority, request id). ``rows``: the counts for
+        hosts and for racks from now on. Without a ``label`` the queue's label is used. Raises
+        RejectedError for a container larger than the queue allows.
         """
         full_key = AskKey(attempt.number, *key)
         known = attempt.asks.get(full_key)
@@ -197,18 +197,18 @@ class ResourceManager:
         self.send(r.AskChangedRecord(self.clock.now, *facts))
 
     def started(self, container: Container) -> None:
-        """A node reports a container RUNNING; nobody can act on that, so it makes no round."""
+        """Note that a node reports a container RUNNING; no policy acts on it, so no round."""
         container.started_ms = self.clock.now
         self._waiting.append(r.ContainerStartedRecord(self.clock.now, container.number))
 
     def launched(self, container: Container, at_ms: int) -> None:
-        """Its process starts then, which nobody hears of before the node's next heartbeat."""
+        """Note when a container's process starts; the node's next heartbeat reports it."""
         self._launched[container.number] = at_ms
 
     def end(
         self, container: Container, kind: str, exit_status: int, ended_ms: int | None = None
     ) -> None:
-        """A container ends; ``ended_ms``: when its process did, if that was before."""
+        """End a container; ``ended_ms``: when its process ended, if that was earlier."""
         del self.state.containers[container.number]
         self.state.release(container)
         now, number = self.clock.now, container.number
@@ -220,7 +220,7 @@ class ResourceManager:
         self.on_ended(container, kind, exit_status)
 
     def remove_attempt(self, attempt: Attempt, state: str) -> None:
-        """An attempt ended; what it still held is killed."""
+        """Remove an ended attempt; its remaining containers are killed."""
         app = attempt.application
         for container in [c for c in app.containers if c.attempt is attempt]:
             self.end(container, "killed", -105)
@@ -229,13 +229,13 @@ class ResourceManager:
         self.send(r.AttemptRemovedRecord(self.clock.now, attempt.number, state))
 
     def remove_application(self, app: Application, state: str) -> None:
-        """An application ended; its attempts were removed before."""
+        """Remove an ended application; its attempts were removed before."""
         self.state.remove_application(app)
         self._reported_headroom.pop(app.number, None)
         self.send(r.ApplicationRemovedRecord(self.clock.now, app.number, state))
 
     def headroom(self, app: Application) -> Resource:
-        """What the AM hears that it may still obtain: the policy's figure, or else what cluster,
+        """Return what the AM may still obtain: the policy's figure, or otherwise what cluster,
         queue and user limit leave.
         """
         reported = self._reported_headroom.get(app.number)
@@ -245,7 +245,7 @@ class ResourceManager:
         return Resource(left[EVERYBODY if app.queue.user_limit is None else app.user])
 
     def send(self, record: r.AnyRecord) -> None:
-        """A record for the next batch, which something may be done about."""
+        """Add a record to the next batch; a policy may act on it, so a round is needed."""
         self._waiting.append(record)
         self.needs_round = True
 
@@ -257,7 +257,7 @@ class ResourceManager:
     # A round
 
     def round(self) -> None:
-        """One batch, one plan, carried out. Raises PolicyFaultError."""
+        """Send one batch, and carry out its plan. Raises PolicyFaultError."""
         self.needs_round = False
         state, records = self.state, self._waiting
         if self._outcomes is not None:
@@ -282,7 +282,7 @@ class ResourceManager:
             raise PolicyFaultError(f"the mirror cannot be right: {plan.resync}")
         if plan.faults:
             _, message, trace = plan.faults[0]
-            trace = trace.rstrip().rpartition("\n")[0]  # without the line on how a cluster goes on
+            trace = trace.rstrip().rpartition("\n")[0]  # without the line on clusters
             raise PolicyFaultError(
                 f"{message}, at {self.clock.now} ms, round {self.rounds}",
                 f"{trace}\nThe run ends here; on a cluster the queue would be served first in,"

@@ -1,4 +1,4 @@
-"""Spark's AM: executors are held from the start to the end, tasks run inside them."""
+"""Spark's AM: it keeps executors from the start to the end, and tasks run inside them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Executor:
 
 
 class SparkMaster(Master):
-    """The AM of kind spark; its driver speaks to executors at once, not by heartbeats."""
+    """The AM of kind spark; its driver sends messages to executors at once, not in heartbeats."""
 
     def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
         super().__init__(spec, context)
@@ -34,7 +34,7 @@ class SparkMaster(Master):
         self._executors: dict[Running, Executor] = {}
 
     def begin(self) -> None:
-        """Ask for all executors, and open the stages that wait for none."""
+        """Ask for all executors, and open the stages that wait for no other."""
         assert self.spec.executors is not None
         self.ask(None, EXECUTOR_KEY, self._size, self.spec.executors.count)
         for stage in self.stages:
@@ -42,13 +42,13 @@ class SparkMaster(Master):
                 self.open(stage)
 
     def open(self, stage: StageRun) -> None:
-        """A stage's tasks wait for a slot, not for a container."""
+        """Open a stage: its tasks wait for a slot, not for a container."""
         stage.opened = True
         for task in range(len(stage.spec.durations_ms)):
             stage.add(task)
 
     def received(self, running: Running) -> None:
-        """A container becomes an executor once it runs."""
+        """Turn a container into an executor once it runs."""
         self.live[running.container.number] = running
         self.context.machines.launch(running, None)
         assert running.started_ms is not None
@@ -89,15 +89,15 @@ class SparkMaster(Master):
             stage.add(task)
         else:
             self.task_ended(index)
-        if status or self.stages[index].left == 0:  # others may have waited for that
+        if status or self.stages[index].left == 0:  # other stages may have waited for that
             for other in list(self._executors.values()):
                 self._work(other)
         else:
             self._work(executor)
 
     def completed(self, running: Running, kind: str) -> None:
-        """An executor was lost, whatever its ``kind`` of end: another is asked for, and its tasks
-        wait again; none ends by itself.
+        """Replace a lost executor: ask for another, and let its tasks wait again. Any ``kind`` of
+        end is a loss, since no executor ends of its own accord.
         """
         assert kind
         self.dropped(running)
@@ -106,7 +106,7 @@ class SparkMaster(Master):
             self._work(executor)
 
     def dropped(self, running: Running) -> None:
-        """Its tasks wait for another executor."""
+        """Let its tasks wait for another executor."""
         executor = self._executors.pop(running, None)
         if executor is None:
             return
@@ -115,6 +115,6 @@ class SparkMaster(Master):
             self.stages[index].add(task)
 
     def ask_again(self, key: AskKey) -> None:
-        """A container was lost before it was an executor."""
+        """Ask for one more container, since one was lost before it was an executor."""
         assert key[1:] == EXECUTOR_KEY
         self.ask(None, EXECUTOR_KEY, self._size, 1)

@@ -1,5 +1,5 @@
-"""The tasks of one stage as its application master knows them: which wait, which ran how often, and
-which one a container on a given node is best used for.
+"""The tasks of one stage as its application master knows them: which tasks wait, how often each
+ran, and which task is best for a container on a given node.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class StageRun:
         self.spec = spec
         self.size = Resource(spec.size)
         self.key = (spec.priority, spec.request_id)
-        self.left = len(spec.durations_ms)  # tasks that have not ended well
+        self.left = len(spec.durations_ms)  # tasks that have not succeeded
         self.parents_left = len(spec.after)
-        self.opened = False  # its tasks can run, or could once
-        self._order: list[int] = []  # heap of waiting tasks; with wishes, of others too
+        self.opened = False  # its tasks can run, now or at an earlier time
+        self._order: list[int] = []  # heap of waiting tasks; with wishes, also of other tasks
         self.failures: dict[int, int] = {}
         self.preferences = LocalityPreferences(spec.nodes, rack_of) if any(spec.nodes) else None
 
@@ -45,13 +45,15 @@ class StageRun:
         return len(self._order) if self.preferences is None else len(self.preferences.waiting)
 
     def add(self, task: int) -> None:
-        """A task waits for a container."""
+        """Let a task wait for a container."""
         heappush(self._order, task)
         if self.preferences is not None:
             self.preferences.add(task)
 
     def take(self, host: str, rack: str) -> int | None:
-        """The task for a container: one that wants the host, else the rack, else the first."""
+        """Take a task for a container: one that wants the host, otherwise one that wants the rack,
+        otherwise the first. Return None if no task waits.
+        """
         if self.preferences is None:
             return heappop(self._order) if self._order else None
         task = self.preferences.take(host, rack)
@@ -62,7 +64,7 @@ class StageRun:
         return task
 
     def drop(self) -> int | None:
-        """The waiting task of the highest index is asked for no more."""
+        """Stop asking for the waiting task of the highest index, and return it."""
         if not self.waiting:
             return None
         if self.preferences is not None:
@@ -76,20 +78,18 @@ class StageRun:
 
     @property
     def rows(self) -> Rows:
-        """How many waiting tasks want each host, and each rack."""
+        """Return how many waiting tasks want each host, and each rack."""
         return ({}, {}) if self.preferences is None else self.preferences.rows
 
     def split_rows(self, first: int) -> tuple[Rows, Rows]:
-        """The rows of the ``first`` waiting tasks, and those of the others."""
+        """Return the rows of the ``first`` waiting tasks, and those of the others."""
         if self.preferences is None:
             return ({}, {}), ({}, {})
         waiting = sorted(self.preferences.waiting)
         return self.preferences.rows_of(waiting[:first]), self.preferences.rows_of(waiting[first:])
 
     def attempt_length(self, task: int, host: str) -> tuple[int, int]:
-        """For how long the task's next attempt runs on a host, in ms, and with which status it
-        ends.
-        """
+        """Return how long the task's next attempt runs on a host, in ms, and its exit status."""
         failures = self.failures.get(task, 0)
         fails = self.spec.fails_ms.get(task, ())
         if failures < len(fails):
@@ -113,7 +113,7 @@ class LocalityPreferences:
         self.rows: Rows = ({}, {})
 
     def add(self, task: int) -> None:
-        """A task waits."""
+        """Add a waiting task."""
         self.waiting.add(task)
         for names, table in self._tables(task):
             for name in names:
@@ -121,7 +121,7 @@ class LocalityPreferences:
         self._count(task, 1)
 
     def take(self, host: str, rack: str) -> int | None:
-        """The first waiting task that wants the host, else the rack; it waits no more."""
+        """Take the first waiting task that wants the host, otherwise the rack; None: no task."""
         for heap in (self._by_host.get(host), self._by_rack.get(rack)):
             while heap:
                 task = heappop(heap)
@@ -130,7 +130,7 @@ class LocalityPreferences:
         return None
 
     def discard(self, task: int) -> bool:
-        """The task waits no more; whether it did."""
+        """Remove a task; return whether it waited."""
         if task not in self.waiting:
             return False
         self.waiting.discard(task)
@@ -141,7 +141,7 @@ class LocalityPreferences:
         return [(self._hosts[task], self._by_host), (self._racks[task], self._by_rack)]
 
     def rows_of(self, tasks: list[int]) -> Rows:
-        """How many of these tasks want each host, and each rack."""
+        """Return how many of these tasks want each host, and each rack."""
         rows: Rows = ({}, {})
         for task in tasks:
             self._count(task, 1, rows)

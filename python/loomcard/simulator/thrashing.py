@@ -1,4 +1,4 @@
-"""What comes of promising more memory than a machine has: its processes slow down, all alike.
+"""The effect of promising more memory than a machine has: all its processes slow down equally.
 
 The model: while the containers that run on a machine are together larger than its physical memory,
 each of them takes ``factor`` times as long. How much larger they are does not matter. A container
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Pressure:
-    """The memory of one machine, and how long what runs on it has to go."""
+    """The memory of one machine, and the work that is left of each process on it."""
 
     def __init__(self, physical_mb: int, factor: float, clock: Clock) -> None:
         self._physical_mb = physical_mb
@@ -29,22 +29,22 @@ class Pressure:
 
     @property
     def slowness(self) -> float:
-        """So many times as long everything takes now."""
+        """The factor by which everything takes longer now."""
         return self._factor if self._used_mb > self._physical_mb else 1.0
 
     def add(self, running: Running) -> list[tuple[Running, int]]:
-        """A process starts; returns those whose end moves, with its new time in ms."""
+        """Add a process; return the processes whose end changes, with its new time in ms."""
         self._running[running.container.number] = running
         return self._resize(running.container.size[0])
 
     def remove(self, container: Container) -> list[tuple[Running, int]]:
-        """A process has ended; returns as `add` does. One that is not there changes nothing."""
+        """Remove an ended process; return as `add` does. An unknown one changes nothing."""
         if self._running.pop(container.number, None) is None:
             return []
         return self._resize(-container.size[0])
 
     def lasts(self, running: Running, work_ms: int) -> tuple[Running, int]:
-        """A process has so much to do from now on; returns it with the time of its end."""
+        """Set how much work a process has from now on; return it with the time of its end."""
         self._work()
         running.left_ms = work_ms
         return running, self._end(running)
@@ -59,7 +59,7 @@ class Pressure:
         return [(running, self._end(running)) for running in timed]
 
     def _work(self) -> None:
-        """What has been done since the last look is taken off."""
+        """Subtract the work that was done since the last call."""
         done = (self._clock.now - self._since_ms) / self.slowness
         self._since_ms = self._clock.now
         for running in self._running.values():
