@@ -1,8 +1,8 @@
 """For authors of policies: a cluster in a few lines, and the contract that every policy must keep.
 
-``Cluster`` drives a policy round by round, ``check_contract`` is a randomised contract
-test, ``PolicyMachine`` a stateful one for Hypothesis, which it needs installed. Nothing of Loomcard
-imports this package. docs/write/tutorial.md shows all of it at work.
+``Cluster`` drives a policy round by round. ``check_contract`` is a randomised contract test.
+``PolicyMachine`` is a stateful test; it needs Hypothesis. The rest of Loomcard does not import
+this package. docs/write/tutorial.md shows how to use all of it.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PolicyMachine":  # imported only where it is wanted: Hypothesis may be absent
+    if name == "PolicyMachine":  # imported only when it is used: Hypothesis may be absent
         from loomcard.testing.stateful import PolicyMachine
 
         return PolicyMachine

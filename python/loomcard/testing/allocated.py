@@ -1,4 +1,4 @@
-"""A container as a test sees it."""
+"""An allocated container, as tests see it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from loomcard.model.objects import Container
 
 Key = tuple[int, int, int]
-"""An ask's: application, priority, request id."""
+"""The key of an ask: application, priority, request id."""
 
 
 @dataclass
@@ -24,12 +24,12 @@ class Allocated:
 
     @property
     def app(self) -> int:
-        """Its application; a test's applications have one attempt, of the same number."""
+        """The number of its application, which is also the number of its only attempt."""
         return self.attempt
 
     @classmethod
     def of(cls, c: Container) -> Allocated:
-        """As the state has it."""
+        """Copy the facts of a container of the state."""
         return cls(
             c.number, c.attempt.number, c.node.number, tuple(c.size), c.ask_key, c.instance or 0,
             c.is_am,

@@ -1,8 +1,8 @@
 """A cluster in a few lines, for tests of policies: rounds by hand, and an engine that may refuse.
 
 It sends a Session the messages that the ResourceManager sends, so that a policy is called exactly
-as in production. Its own state of the cluster follows the records that it sends; plans are carried
-out on it as in the simulator, and after each plan everything is counted again.
+as in production. Its own state of the cluster follows the records that it sends. It carries plans
+out on that state as the simulator does, and counts everything again after each plan.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EPOCH = 1_700_000_000_000
 
 
 class BrokenPlanError(AssertionError):
-    """A plan does what no plan may; ``clause`` is the contract's word for it."""
+    """A plan does something forbidden; ``clause`` names the broken clause of the contract."""
 
     def __init__(self, clause: str, message: str) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class BrokenPlanError(AssertionError):
 
 
 class PolicyRaisedError(AssertionError):
-    """A policy raised in its ``decide``; the message is its traceback, ``fault`` the last line."""
+    """A policy raised in ``decide``; the message is the traceback, ``fault`` its last line."""
 
     def __init__(self, fault: str, trace: str) -> None:
         super().__init__(trace.rstrip())
@@ -51,9 +51,9 @@ class Cluster:
 
     ``policy``: an object, its class, the name of a registered policy or ``path/to/file.py:Class``,
     the YAML text of a configuration, or a compiled one. ``queues``: as the key of that name in a
-    configuration; without it there is ``root.default`` alone. ``nodes``: capacities, numbered from
-    1. ``refuse(decision)`` may name a reason for which the engine refuses it. ``tolerant``: a
-    policy that raises only loses its round, as in production; else ``round`` raises.
+    configuration; without it the only queue is ``root.default``. ``nodes``: capacities, numbered
+    from 1. ``refuse(decision)`` may return a reason for which the engine refuses it. ``tolerant``:
+    a policy that raises only loses its round, as in production; otherwise ``round`` raises.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class Cluster:
         self._shrunk = False  # a node was lost or is smaller: queues may exceed their maxima
         self.saved: dict[str, Any] = {} if saved is None else saved
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last reported
-        self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last reported of it
-        self.timers = Timers()  # by instance, when it wants to be called
-        self._sent_reservations = 0  # their version when they were sent; -1: to be sent again
+        self.reports: dict[str, dict[str, Any]] = {}  # by queue, the last report of its policies
+        self.timers = Timers()  # by instance, when it is to be called
+        self._sent_reservations = 0  # the version that was last sent; -1: send again
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
         self.outcomes: r.OutcomesRecord | None = None
-        self.in_round = False  # a plan is not carried out yet, or never was: a check failed
+        self.in_round = False  # a plan is not carried out yet, or a check failed before that
         self.waiting: list[r.AnyRecord] = self._opening("start")
         self._preempted_at: dict[int, int] = {}  # by container, when its grace ends
         for number, amounts in enumerate(nodes, 1):
@@ -103,7 +103,7 @@ class Cluster:
             r.SavedStateRecord(self.now, dict(self.saved)),
         ]
 
-    # What there is
+    # Its contents
 
     @property
     def state(self) -> ClusterState:
@@ -117,12 +117,12 @@ class Cluster:
 
     @property
     def applications(self) -> set[int]:
-        """Numbers of those that have not ended."""
+        """Numbers of the applications that have not ended."""
         return set(self.state.applications)
 
     @property
     def asks(self) -> dict[Key, Ask]:
-        """What is still asked for."""
+        """The asks that still wait for containers, by key."""
         found = (ask for attempt in self.state.attempts.values() for ask in attempt.asks.values())
         return {ask.key: ask for ask in found}
 
@@ -139,21 +139,21 @@ class Cluster:
 
     @property
     def reservations(self) -> list[tuple[Key, int]]:
-        """For which ask room is reserved on which node."""
+        """The reservations: the key of the ask, and the number of the node."""
         return [(each.ask.key, each.node.number) for each in self.state.reservations]
 
     def place(self, node: int) -> tuple[str, str, str]:
-        """Host, rack and label of a node."""
+        """Return host, rack and label of a node."""
         found = self.state.nodes[node]
         return found.host, found.rack, found.label
 
-    # What happens to it
+    # Events
 
     def add_node(
         self, number: int, *amounts: int, rack: str = "/r", label: str = "", host: str = "",
         shared: bool = False,
     ) -> None:  # fmt: skip
-        """A node joins: ``n{number}``, unless ``host`` names it, with these amounts of each type.
+        """Add a node with these amounts of each type; its name is ``host``, or ``n{number}``.
         ``shared``: the partition of its label lends idle room.
         """
         name = host or f"n{number}"
@@ -161,11 +161,11 @@ class Cluster:
         self.send(r.NodeAddedRecord(self.now, *facts))
 
     def relabel_node(self, number: int, label: str, shared: bool = False) -> None:
-        """A node comes to another partition; what runs on it stays."""
+        """Move a node to another partition; its containers stay."""
         self.send(r.NodeRelabelledRecord(self.now, number, label, shared))
 
     def lose_node(self, number: int) -> None:
-        """A node is lost with its containers."""
+        """Remove a lost node with its containers."""
         for allocated in [g for g in self.containers.values() if g.node == number]:
             self.complete(allocated.number, "lost")
         self.send(r.NodeRemovedRecord(self.now, number, "lost"))
@@ -173,8 +173,8 @@ class Cluster:
     def add_app(
         self, number: int, queue: int | str = 1, user: str = "u", priority: int = 0, **facts: Any
     ) -> None:
-        """Application ``number``, with an attempt of that number, comes to a leaf queue, named by
-        its path or number. ``facts``: ``id``, ``name``, ``submitted_ms`` (default: now), ``tags``,
+        """Add application ``number``, with an attempt of that number, to a leaf queue, given by its
+        path or number. ``facts``: ``id``, ``name``, ``submitted_ms`` (default: now), ``tags``,
         ``hints``, ``type`` (default: T, which no policy knows).
         """
         if isinstance(queue, str):
@@ -190,7 +190,7 @@ class Cluster:
         self.send(r.AttemptRegisteredRecord(self.now, number))
 
     def end_app(self, number: int) -> None:
-        """An application ends, and with it all it has and asks for."""
+        """End an application, its containers and its asks."""
         for allocated in [g for g in self.containers.values() if g.attempt == number]:
             self.complete(allocated.number, "killed")
         self.send(r.AttemptRemovedRecord(self.now, number, "FINISHED"))
@@ -200,7 +200,8 @@ class Cluster:
         self, app: int, count: int, size: tuple[int, ...] = (1024, 1), priority: int = 20,
         **keys: Any,
     ) -> None:  # fmt: skip
-        """From now on the application asks for ``count`` containers of ``size`` under a priority.
+        """Let the application ask for ``count`` containers of ``size`` under a priority, from now
+        on.
 
         ``keys``: ``request_id``, ``hosts`` and ``racks`` (name: count), ``relax`` (False: only
         there), ``strict_racks`` (only the hosts of these), ``label``, ``is_am``.
@@ -214,22 +215,22 @@ class Cluster:
         self.send(record)
 
     def blacklist(self, app: int, *names: str) -> None:
-        """The application will have none of these hosts and racks."""
+        """Let the application refuse all containers on these hosts and racks."""
         self.send(r.BlacklistRecord(self.now, app, sorted(names)))
 
     def complete(self, container: int, kind: str = "completed") -> None:
-        """A container ends."""
+        """End a container."""
         self._preempted_at.pop(container, None)
         self.send(r.ContainerCompletedRecord(self.now, container, kind, 0))
 
     def heartbeat(self) -> None:
-        """Every node sends its heartbeat, if a policy of the configuration needs them."""
+        """Send a heartbeat of every node, if a policy of the configuration needs them."""
         if "heartbeats" in self.compiled["needs"]:
             for number in self.nodes:
                 self.send(r.NodeHeartbeatRecord(self.now, number))
 
     def snapshot(self, reason: str = "test") -> None:
-        """The engine sends its whole state again: the mirror and every memory are rebuilt."""
+        """Send the engine's whole state again: the mirror and every memory are rebuilt."""
         self.outcomes, self.timers = None, Timers()
         self._sent_reservations = -1
         self.waiting = self._opening(reason)
@@ -271,20 +272,20 @@ class Cluster:
         return records
 
     def send(self, record: r.AnyRecord) -> None:
-        """A record for the next batch; the engine's own state follows it."""
+        """Add a record to the next batch, and apply it to the engine's own state."""
         self._shrunk |= isinstance(
             record, r.NodeRemovedRecord | r.NodeResizedRecord | r.NodeRelabelledRecord
         )
         self.waiting.append(record)
         self._engine.absorb([record])
-        self._engine.changes = []  # nobody reads them here
+        self._engine.changes = []  # they are not read here
 
     # Rounds
 
     def round(self, advance_ms: int = 10, late: bool = False) -> list[Allocated]:
-        """One batch, one plan, carried out; what was allocated, in order.
+        """Send one batch and carry out its plan; return the allocated containers, in order.
 
-        ``late``: the plan comes too late and is refused whole. Raises BrokenPlanError, and
+        ``late``: the plan comes too late, and all of it is refused. Raises BrokenPlanError, and
         PolicyRaisedError unless the cluster is ``tolerant``.
         """
         plan = self.exchange(advance_ms)
@@ -300,7 +301,7 @@ class Cluster:
         return self.commit(plan, late)
 
     def exchange(self, advance_ms: int = 10) -> r.PlanReply:
-        """Send what waits, outcomes first, and read the plan."""
+        """Send the waiting records, outcomes first, and return the plan."""
         self.now, self.in_round = self.now + advance_ms, True
         self._what_is_due()
         records = [*self.waiting, *self._changed_reservations()]
@@ -319,13 +320,13 @@ class Cluster:
         return plan
 
     def check(self) -> r.Check:
-        """The figures by which the mirror is compared with the engine."""
+        """Return the figures by which the mirror is compared with the engine."""
         state = self.state
         counts = (len(state.nodes), len(state.applications), len(state.containers))
         return r.Check(*counts, state.pending_total, tuple(state.free))
 
     def _changed_reservations(self) -> list[r.AnyRecord]:
-        """The list of reservations, where the mirror may have another."""
+        """Return the list of reservations if the mirror may have another list."""
         reservations = self.state.reservations
         reservations.expire(self.now)
         if reservations.version == self._sent_reservations:
@@ -341,8 +342,8 @@ class Cluster:
                 self.complete(number, "preempted")
 
     def commit(self, plan: r.PlanReply, late: bool = False) -> list[Allocated]:
-        """Carry a plan out on the engine's own state; the outcomes lead the next batch. Raises
-        BrokenPlanError for a decision that no plan may have.
+        """Carry out a plan on the engine's own state; the next batch begins with the outcomes.
+        Raises BrokenPlanError for a decision that no plan may contain.
         """
         found: list[Container] = []
         first = self.next_container
@@ -386,7 +387,7 @@ class Cluster:
             raise BrokenPlanError("over-allocates", str(error)) from error
 
     def memory(self, path: str = "root.default") -> Any:
-        """What the policy at a queue keeps from call to call."""
+        """Return the memory that the policy at a queue keeps from call to call."""
         assert self.session.tree is not None, "no round yet"
         instances = self.session.tree.instances.values()
         return next(i.memory for i in instances if i.queue.path == path)

@@ -33,19 +33,19 @@ STREAM_NODES, STREAM_ROUNDS = 8, 120
 class Clause(StrEnum):
     """What a policy promises.
 
-    OVER_ALLOCATES: no node, queue or user ever holds more than it may. ASK: nothing is allocated
-    that is not asked for. RAISES: ``decide`` never raises. READ_ONLY: what the view shows is
-    changed by a plan's methods alone. EMPTY: without a node or an ask there is no decision.
-    DETERMINISTIC: equal batches give equal plans, in another session, from any segment of the
-    journal on, and in another process with other hashes. ORDER: applications and nodes that are
-    introduced at one time may be introduced in any order, and numbered so; where no two
-    applications were submitted at the same time and all nodes are alike, each application gets as
-    much. REFUSAL: what was refused is served later. REBUILD: so is everything after late plans and
-    snapshots. MEMORY: memory is plain data that the journal can hold. LIVENESS: every finite demand
-    is served in finite time, timers honoured; in the simulator too. WAIT: a task of a node's size
-    that came first is served within a bounded time, though small ones keep coming. STRESS: in the
-    short stress scenarios nothing raises or is refused, and every application ends. IDLE: nor is
-    room left in them for more than 2 s that a waiting task could use.
+    OVER_ALLOCATES: no node, queue or user ever uses more than it may. ASK: only what is asked for
+    is allocated. RAISES: ``decide`` never raises. READ_ONLY: only a plan's methods change what the
+    view shows. EMPTY: without a node or an ask no decision is made. DETERMINISTIC: equal batches
+    give equal plans: in another session, from any segment of the journal on, and in another process
+    with other hashes. ORDER: applications and nodes that are introduced at one time may be
+    introduced and numbered in any order. If no two applications were submitted at the same time and
+    all nodes are equal, each application gets the same amount in every order. REFUSAL: an ask whose
+    allocation was refused is served later. REBUILD: every ask is served after late plans and
+    snapshots. MEMORY: memory is plain data that the journal can contain. LIVENESS: every finite
+    demand is served in finite time if timers are honoured, in the simulator too. WAIT: a task of a
+    node's size that came first is served within a bounded time, even if small tasks keep coming.
+    STRESS: in the short stress scenarios nothing raises or is refused, and every application ends.
+    IDLE: in them no room that a waiting task could use stays free for more than 2 s.
     """
 
     OVER_ALLOCATES = "over-allocates"
@@ -66,7 +66,7 @@ class Clause(StrEnum):
 
 class ContractError(AssertionError):
     """A policy broke ``clause``, with ``seed``, in the configuration ``where``; ``batch`` is the
-    last one it was given, as text. A stress scenario has neither.
+    last batch that it was given, as text. A stress scenario has no seed and no batch.
     """
 
     def __init__(
@@ -85,21 +85,21 @@ class ContractError(AssertionError):
 
 @dataclass
 class Trial:
-    """One configuration with one seed, and the cluster that was played on last."""
+    """One configuration with one seed, and the cluster that was used last."""
 
     where: str
     compiled: dict[str, Any]
     seed: int
     cluster: Cluster = field(init=False)
-    completed: Cluster | None = None  # the one of the plain run
+    completed: Cluster | None = None  # the cluster of the plain run
 
     def fresh(self, **keys: Any) -> Cluster:
-        """A new cluster under the policy."""
+        """Return a new cluster under the policy."""
         self.cluster = Cluster(self.compiled, **keys)
         return self.cluster
 
     def broken(self, clause: Clause, message: str) -> ContractError:
-        """The error, with what is needed to see it again."""
+        """Return the error, with all that is needed to reproduce it."""
         history = self.cluster.history
         batch = history[-1][0] if history else ""
         return ContractError(clause, message, self.where, self.seed, batch)
@@ -115,10 +115,10 @@ def check_contract(
     """Raise ContractError unless ``policy`` keeps every clause in the runs of these seeds.
 
     ``policy``: an object, a class, a registered name or ``path/to/file.py:Class``, or the YAML text
-    of a configuration. A policy is tried alone and among queues, a configuration as it is.
-    ``skip``: clauses that do not hold by design (a policy that samples by arrival is not
-    independent of ORDER). ``hash_seed``: PYTHONHASHSEED of the other process; None: none is
-    started, nor is one for a class inside a function, which no other process could import.
+    of a configuration. A policy is tried alone and among queues, a configuration unchanged.
+    ``skip``: clauses that the policy breaks by design (a policy that samples by arrival breaks
+    ORDER). ``hash_seed``: PYTHONHASHSEED of the other process. With None no other process is
+    started; also not for a class inside a function, which another process could not import.
     """
     places = configs(policy)
     trials = [Trial(where, places[where], seed) for where in places for seed in seeds]
@@ -134,13 +134,13 @@ def check_contract(
 def _evaluate(
     trial: Trial, clause: Clause, check: Callable[[Trial], None], skip: Collection[Clause]
 ) -> None:
-    """Run one check; an inconsistent state is named so, whatever the check was about."""
+    """Run one check; an inconsistent state is reported as such, whatever was checked."""
     try:
         check(trial)
     except BrokenPlanError as error:
         broken = Clause(error.clause)
         if broken is Clause.LIVENESS and clause in (Clause.REFUSAL, Clause.REBUILD):
-            broken = clause  # it is served in a run without that
+            broken = clause  # a run without refusals or rebuilds serves it
         if broken not in skip:
             raise trial.broken(broken, str(error)) from error
     except PolicyRaisedError as error:
@@ -150,7 +150,7 @@ def _evaluate(
 
 
 def _of_fault(clause: Clause, fault: str) -> Clause:
-    """Which clause a policy breaks by raising: a Plan refuses what would break another one."""
+    """Return the clause that a policy breaks by raising; a Plan's own errors have other clauses."""
     if ": PlanError: " in fault:
         reason = fault.rpartition(" ")[2]
         if reason in ("NODE_FULL", "QUEUE_MAX", "USER_LIMIT", "AM_LIMIT"):
@@ -161,7 +161,7 @@ def _of_fault(clause: Clause, fault: str) -> Clause:
 
 
 def _empty(trial: Trial) -> None:
-    """Nothing there; asks but no node; nodes but no ask; a node that is lost again."""
+    """Try no nodes and asks; asks without a node; nodes without an ask; a node that is lost."""
     cluster = trial.fresh()
     leaf = next(queue["path"] for queue in trial.compiled["queues"] if queue["leaf"])
     cluster.round()
@@ -180,7 +180,7 @@ def _empty(trial: Trial) -> None:
 
 
 def _random_clusters(trial: Trial) -> None:
-    """A run without refusals keeps the state consistent, and is served to its end."""
+    """Check that a run without refusals keeps the state consistent and serves every ask."""
     trial.completed = cluster = trial.fresh()
     RandomCluster(cluster, trial.seed).run(ROUNDS, lambda: None)
 
@@ -195,7 +195,7 @@ def _memory_encodes(trial: Trial) -> None:
     for instance in trial.cluster.session.tree.instances.values():
         try:
             again = decode(encode(instance.memory))
-        except Exception as error:  # a class of the policy's may fail as it likes
+        except Exception as error:  # a class of the policy may raise any error
             raise trial.broken(
                 Clause.MEMORY, f"{instance.key}: {type(error).__name__}: {error}"
             ) from error
@@ -205,7 +205,7 @@ def _memory_encodes(trial: Trial) -> None:
 
 
 def _decides_alike(trial: Trial) -> None:
-    """The same batches again: through a fresh session, then from each segment of its journal."""
+    """Replay the same batches in a fresh session, then from each segment of its journal."""
     if trial.completed is None:
         return
     completed = trial.cluster = trial.completed
@@ -229,7 +229,7 @@ def _decides_alike(trial: Trial) -> None:
 
 
 def _same_in_subprocess(trials: list[Trial], hash_seed: int) -> None:
-    """The same batches in a process whose sets and dicts of text have other hashes."""
+    """Replay the same batches in a process whose sets and dicts of text have other hashes."""
     completed = [trial for trial in trials if trial.completed is not None]
     for trial in completed:
         trial.cluster = trial.completed  # type: ignore[assignment]
@@ -250,7 +250,7 @@ def _survives_rebuilding(trial: Trial) -> None:
 
 
 def _orders_alike(trial: Trial) -> None:
-    """The same applications, introduced in three orders, get as much in every round."""
+    """Check that equal applications, introduced in three orders, get equal amounts each round."""
     orders = [list(range(6)), list(range(6))[::-1], Random(trial.seed).sample(range(6), 6)]  # noqa: S311
     runs = [_introduce(trial, order) for order in orders]
     for order, run in zip(orders[1:], runs[1:], strict=True):
@@ -264,7 +264,7 @@ def _orders_alike(trial: Trial) -> None:
 
 
 def _introduce(trial: Trial, order: list[int]) -> list[Counter[int]]:
-    """What each application gets, by its rank in the order of submission, round by round."""
+    """Return what each application gets in each round, by its rank in submission order."""
     cluster, rng = trial.fresh(), Random(trial.seed)  # noqa: S311 - no secret
     leaves = [queue["path"] for queue in trial.compiled["queues"] if queue["leaf"]]
     number_of = {rank: number for number, rank in enumerate(order, 1)}
@@ -292,7 +292,7 @@ def _introduce(trial: Trial, order: list[int]) -> list[Counter[int]]:
 
 
 def _ends_in_the_simulator(trial: Trial) -> None:
-    """A small workload with faults, failing tasks and AMs comes to its end, twice alike."""
+    """Check that a small workload with faults, failing tasks and AMs ends, twice equally."""
     trial.fresh()
     scenario = small_scenario(trial.compiled, trial.seed)
     try:
@@ -309,7 +309,7 @@ def _ends_in_the_simulator(trial: Trial) -> None:
 
 
 def _withstands(policy: Any, skip: Collection[Clause]) -> None:
-    """The short stress scenarios, with the predicates that every policy should fulfil."""
+    """Run the short stress scenarios, with the predicates that every policy should fulfil."""
     wanted = {
         Consistent.name: Clause.STRESS,
         Ends.name: Clause.STRESS,
@@ -325,7 +325,7 @@ def _withstands(policy: Any, skip: Collection[Clause]) -> None:
 
 
 def _unlimited_leaf(queues: list[dict[str, Any]]) -> str | None:
-    """The first leaf queue that may use the whole cluster, and each user of it too."""
+    """Return the first leaf queue that may use the whole cluster, as may each of its users."""
     whole = {"ppm": PPM}
     free: dict[int | None, bool] = {None: True}
     for number, queue in enumerate(queues):  # parents come first
@@ -337,9 +337,9 @@ def _unlimited_leaf(queues: list[dict[str, Any]]) -> str | None:
 
 
 def _waits_boundedly(trial: Trial) -> None:
-    """A task of a node's size comes, and then small ones without end, each as soon as there is room
-    for it; each runs for some ten seconds. It comes to a queue without limits: under its queue's
-    maximum it waits for its own queue, whatever a policy holds.
+    """Check that a task of a node's size is served though small tasks keep coming. Each small task
+    comes as soon as there is room for it, and runs for about ten seconds. The queue has no limits:
+    below a queue's maximum the task would wait for its own queue, whatever a policy reserves.
     """
     unlimited = _unlimited_leaf(trial.compiled["queues"])
     if unlimited is None:

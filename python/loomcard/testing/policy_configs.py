@@ -1,4 +1,4 @@
-"""A policy in any form that an author may have it in, put into configurations."""
+"""Configurations made from a policy, in any form in which an author may have it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from loomcard.config import compile_config
 from loomcard.stress.scenario import Candidate
 
 UNDER_TEST = "under-test"
-"""The name, with the class's own behind it, of a policy that is registered under none."""
+"""The first part of the name of a policy that is not registered; its class name follows."""
 
 
 def compiled(policy: Any, queues: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The compiled configuration for ``policy``: a policy object, its class, the name of a
+    """Return the compiled configuration for ``policy``: a policy object, its class, the name of a
     registered policy or ``path/to/file.py:Class``, the YAML text of a configuration, or a compiled
     configuration.
 
-    ``queues``: as the key of that name in a configuration; without it there is ``root.default``
-    alone. Raises FindingsError where the configuration is wrong, TypeError where ``policy`` is none
-    of these.
+    ``queues``: as the key of that name in a configuration; without it the only queue is
+    ``root.default``. Raises FindingsError if the configuration is wrong, and TypeError if
+    ``policy`` has none of these forms.
     """
     if isinstance(policy, dict):
         return policy
@@ -36,9 +36,9 @@ def compiled(policy: Any, queues: dict[str, Any] | None = None) -> dict[str, Any
 
 
 def configs(policy: Any) -> dict[str, dict[str, Any]]:
-    """Compiled configurations that show a policy in its places, by a word for each: alone, and
-    among queues with weights, guarantees, maxima and user limits. A configuration is taken as it
-    is.
+    """Return compiled configurations that use a policy in its possible places, each by a word:
+    alone, and among queues with weights, guarantees, maxima and user limits. A configuration is
+    used unchanged.
     """
     if isinstance(policy, dict) or is_yaml(policy):
         return {"as given": compiled(policy)}
@@ -55,8 +55,8 @@ def configs(policy: Any) -> dict[str, dict[str, Any]]:
 
 
 def candidate(policy: Any) -> Candidate:
-    """The policy for a stress scenario, with its options; of a configuration the one that governs
-    most.
+    """Return the policy for a stress scenario, with its options; for a configuration the policy
+    that governs most.
     """
     if not isinstance(policy, dict) and not is_yaml(policy):
         return Candidate(*named(policy))
@@ -66,13 +66,13 @@ def candidate(policy: Any) -> Candidate:
 
 
 def is_yaml(policy: Any) -> bool:
-    """Whether it is the text of a configuration, not a name."""
+    """Whether ``policy`` is the text of a configuration, not a name."""
     return isinstance(policy, str) and "policy:" in policy
 
 
 def named(policy: Any) -> tuple[str, dict[str, Any]]:
-    """The name and the options by which a configuration can name the policy; a class that is not
-    registered becomes so, in this process.
+    """Return the name and the options by which a configuration can use the policy. A class that is
+    not registered is registered, in this process.
     """
     if isinstance(policy, str):
         registry.find(policy)

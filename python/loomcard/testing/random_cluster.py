@@ -1,5 +1,5 @@
-"""A cluster driven at random, by a seed: nodes, applications and containers come and go; and its
-end, in which every ask that can be served must be.
+"""A cluster driven at random, by a seed: nodes, applications and containers come and go. At its
+end every ask that can be served must be served.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from loomcard.model.resource import fits
 from loomcard.testing.cluster import BrokenPlanError, Cluster
 
 NODE = (4096, 4)
-"""Small, so that there is seldom room for everybody: only then does an order show."""
+"""The nodes are small, so that room is seldom enough for all: only then does an order matter."""
 SIZES = [(512, 1), (1024, 1), (1024, 2), (2048, 1)]
 AM_SIZE = (1024, 1)
 REASONS = ["NODE_FULL", "QUEUE_MAX", "ASK_GONE", "STALE"]
 PATIENCE = 10
-"""So many timers may fire without an allocation before a running container ends."""
+"""How many timers may fire without an allocation before a running container ends."""
 TIMERS, IDLE_ROUNDS = 1_000, 200
-"""So many timers, or heartbeats of all nodes, may pass on an idle cluster without an allocation."""
+"""How many timers, or heartbeats of all nodes, an idle cluster may see without an allocation."""
 
 
 class RandomCluster:
-    """Lets things happen to a cluster. Equal seeds give equal values; what they hit depends on what
-    the policy allocated before.
+    """Produces random events on a cluster. Equal seeds give equal values; which containers these
+    affect depends on what the policy allocated before.
 
     ``refusing``: the engine refuses single decisions. ``rebuilding``: plans come too late, and
     snapshots are sent.
@@ -43,7 +43,7 @@ class RandomCluster:
         self._leaves = paths
 
     def run(self, rounds: int, watch: Callable[[], None]) -> None:
-        """So many rounds; ``watch`` is called after each. Then its end; see ``drain``."""
+        """Run so many rounds, then the end (see ``drain``); ``watch`` is called after each."""
         for _ in range(3):
             self._node_joins()
         for _ in range(rounds):
@@ -129,10 +129,10 @@ class RandomCluster:
 
 
 def withdraw_hopeless(cluster: Cluster) -> None:
-    """Take back what could not be served by the cluster if it were empty, and all blacklists."""
+    """Withdraw asks that even the empty cluster could not serve, and all blacklists."""
     for app in sorted(cluster.applications):
         cluster.blacklist(app)
-    cluster.round()  # the limits of the mirror's queues are then those of the nodes that are there
+    cluster.round()  # the limits of the mirror's queues then follow the present nodes
     for key, demand in list(cluster.asks.items()):
         if not any(_may_ever(cluster, demand, number) for number in cluster.nodes):
             app, priority, request_id = key
@@ -155,11 +155,11 @@ def _may_ever(cluster: Cluster, ask: Ask, number: int) -> bool:
 
 
 def drain(cluster: Cluster, watch: Callable[[], None] = lambda: None) -> None:
-    """Let every ask be served: rounds, timers as they are due, and where neither allocates
-    anything, the oldest container ends. Nothing new comes.
+    """Let every ask be served: run rounds and due timers, and end the oldest container when
+    neither allocates anything. Nothing new comes.
 
     Raises BrokenPlanError ("liveness") when an ask waits although nothing runs and no timer is
-    set, or timers fire without end. A policy that never uses the whole cluster passes.
+    set, or when timers fire without end. A policy that never uses the whole cluster passes.
     """
     idle = fired = 0
     while cluster.asks:

@@ -1,4 +1,4 @@
-"""A small workload of every kind of application, sampled by a seed, for the simulator."""
+"""A small workload for the simulator: every kind of application, sampled by a seed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ KINDS = ("plain", "dag", "mapreduce", "spark")
 
 
 def small_scenario(compiled: dict[str, Any], seed: int) -> Scenario:
-    """Eight applications on four nodes in the leaf queues of a configuration; a node is lost for a
-    while, some tasks fail once, every other application has an AM container.
+    """Return eight applications on four nodes, in the leaf queues of a configuration. A node is
+    lost for a while, some tasks fail once, and every second application has an AM container.
     """
     rng = Random(seed)  # noqa: S311 - no secret
     leaves = [queue["path"] for queue in compiled["queues"] if queue["leaf"]]
@@ -50,7 +50,7 @@ def _application(rng: Random, number: int, queue: str) -> ScenarioApplication:
         kind=kind,
         stages=stages,
         am=AM_SIZE if number % 2 else None,
-        slowstart=1.0,  # reduces that wait for maps may hold all their room: no policy's fault
+        slowstart=1.0,  # reduces that wait for maps may use all the room; a policy cannot help
         executors=Executors(2, (2048, 2)) if kind == "spark" else None,
     )
 

@@ -1,4 +1,4 @@
-"""A stateful test by Hypothesis: it finds the shortest run that a policy does not survive."""
+"""A stateful test by Hypothesis: it finds the shortest run in which a policy fails."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ Rule = TypeVar("Rule", bound=Callable[..., None])
 
 
 def if_any(what: str) -> Callable[[Rule], Rule]:
-    """The rule is for clusters that have some of these."""
+    """Restrict a rule to clusters that have some of ``what``."""
     return precondition(lambda self: getattr(self.cluster, what))
 
 
 class PolicyMachine(RuleBasedStateMachine):
-    """Each rule is something that happens to the cluster; after each the state must add up, and in
-    the end the journal must replay and every ask be served.
+    """Each rule is an event on the cluster. After each the state must add up; at the end every ask
+    must be served, and the journal must replay.
 
-    A subclass names its ``policy``, in any form that ``check_contract`` takes, and its ``TestCase``
-    is the test. ``tolerant``: the policy may raise, and need not serve everybody.
+    A subclass sets its ``policy``, in any form that ``check_contract`` takes, and its ``TestCase``
+    is the test. ``tolerant``: the policy may raise, and need not serve every ask.
     """
 
     policy: Any = None
@@ -50,13 +50,13 @@ class PolicyMachine(RuleBasedStateMachine):
 
     @classmethod
     def compiled(cls, draw: Callable[[Any], Any]) -> dict[str, Any]:
-        """The compiled configuration to live under; ``draw`` draws from a strategy."""
+        """Return the compiled configuration of the cluster; ``draw`` draws from a strategy."""
         places = configs(cls.policy)
         return places[draw(st.sampled_from(list(places)))]
 
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
-        """An empty cluster with a journal of short segments."""
+        """Begin with an empty cluster and a journal of short segments."""
         compiled = self.compiled(data.draw)
         self.folder = tempfile.TemporaryDirectory()
         journal = Path(self.folder.name)
@@ -67,26 +67,26 @@ class PolicyMachine(RuleBasedStateMachine):
 
     @rule(memory=st.integers(0, 8192), vcores=st.integers(0, 8), rack=st.sampled_from(["/a", "/b"]))
     def node_joins(self, memory: int, vcores: int, rack: str) -> None:
-        """A node of any size, even none."""
+        """Add a node of any size, even 0."""
         self.node_number += 1
         self.cluster.add_node(self.node_number, memory, vcores, rack=rack)
 
     @if_any("nodes")
     @rule(pick=st.integers(0))
     def node_is_lost(self, pick: int) -> None:
-        """With all that runs on it."""
+        """Remove a node and its containers."""
         self.cluster.lose_node(_nth(self.cluster.nodes, pick))
 
     @rule(leaf=st.integers(0), user=USERS, priority=st.integers(0, 2))
     def application_comes(self, leaf: int, user: str, priority: int) -> None:
-        """It asks for nothing yet."""
+        """Add an application, which asks for nothing yet."""
         self.apps += 1
         self.cluster.add_app(self.apps, self.leaves[leaf % len(self.leaves)], user, priority)
 
     @if_any("applications")
     @rule(pick=st.integers(0))
     def application_ends(self, pick: int) -> None:
-        """With all that it has."""
+        """End an application and its containers."""
         self.cluster.end_app(_nth(self.cluster.applications, pick))
 
     @if_any("applications")
@@ -101,7 +101,7 @@ class PolicyMachine(RuleBasedStateMachine):
     def application_asks(
         self, app: int, count: int, size: tuple[int, int], priority: int, node: int, relax: bool
     ) -> None:
-        """For containers anywhere, or near a node that may not be there."""
+        """Ask for containers anywhere, or near a node that may not exist."""
         number = _nth(self.cluster.applications, app)
         near = {"hosts": {f"n{node}": 1}, "racks": {"/a": 1}, "relax": relax}
         if count or (number, priority, 0) in self.cluster.asks:
@@ -110,12 +110,12 @@ class PolicyMachine(RuleBasedStateMachine):
     @if_any("containers")
     @rule(pick=st.integers(0), kind=ENDS)
     def container_ends(self, pick: int, kind: str) -> None:
-        """Any that runs."""
+        """End any running container."""
         self.cluster.complete(_nth(self.cluster.containers, pick), kind)
 
     @rule(reason=REASONS, nth=st.integers(1, 3))
     def a_round_with_refusals(self, reason: str, nth: int) -> None:
-        """Every so manyth decision is refused."""
+        """Run a round in which every ``nth`` decision is refused."""
         counter = iter(range(10_000))
         self.cluster.refuse = lambda _: reason if next(counter) % nth == 0 else None
         self.cluster.round()
@@ -123,18 +123,18 @@ class PolicyMachine(RuleBasedStateMachine):
 
     @rule(late=st.booleans(), ms=st.integers(1, 6000))
     def a_round(self, late: bool, ms: int) -> None:
-        """In time or too late."""
+        """Run a round; its plan comes in time or too late."""
         self.cluster.heartbeat()
         self.cluster.round(ms, late)
 
     @rule()
     def a_snapshot(self) -> None:
-        """Mirror and memories are rebuilt with the next round."""
+        """Rebuild mirror and memories with the next round."""
         self.cluster.snapshot()
 
     @invariant()
     def state_adds_up(self) -> None:
-        """No node gives more than it has; queues hold what their applications do."""
+        """Check that no node gives more than it has, and queues use what their applications use."""
         if not hasattr(self, "cluster"):
             return
         self.consistent = False
@@ -149,7 +149,7 @@ class PolicyMachine(RuleBasedStateMachine):
         self.consistent = True
 
     def teardown(self) -> None:
-        """Serve everybody, then replay the journal."""
+        """Serve every ask, then replay the journal."""
         if not hasattr(self, "cluster"):
             return
         with self.folder:

@@ -1,4 +1,4 @@
-"""The same batches through a session in another process, with other hashes."""
+"""Replay the same batches in a session in another process, with other hashes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class SubprocessReplayError(Exception):
 
 
 def plans_in_subprocess(clusters: list[Cluster], hash_seed: int) -> list[list[str]]:
-    """The plan of every batch of every cluster, from a process with this PYTHONHASHSEED; as they
-    stand where a policy's class lies inside a function. Raises SubprocessReplayError.
+    """Return the plan of every batch of every cluster, from a process with this PYTHONHASHSEED. If
+    a policy's class is inside a function, return the recorded plans. Raises SubprocessReplayError.
     """
     queues = [queue for cluster in clusters for queue in cluster.compiled["queues"]]
     names = sorted({queue["policy"] for queue in queues if queue["policy"] is not None})
@@ -59,7 +59,7 @@ def plans_in_subprocess(clusters: list[Cluster], hash_seed: int) -> list[list[st
 
 
 def _file(cls: type) -> str:
-    """Where its source is; empty for a class that was typed in."""
+    """Return the path of the class's source; empty for a class that was typed in."""
     try:
         return inspect.getfile(cls)
     except (TypeError, OSError):
@@ -91,7 +91,7 @@ def _is_known(name: str) -> bool:
 
 
 def _module(name: str, file: str) -> Any:
-    """The module as its policy's own process knows it: by name, or else from its file."""
+    """Load the module as the policy's own process knows it: by name, otherwise from its file."""
     if name in sys.modules and name != "__main__":
         return sys.modules[name]
     try:
