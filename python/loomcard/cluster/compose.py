@@ -1,4 +1,4 @@
-"""The compose cluster: its settings from the environment, and bringing it up and down.
+"""The compose cluster: reads its settings from the environment, starts and stops it.
 
 Inside the image, `python -m loomcard.cluster.compose FOLDER` renders what a plain `compose up`
 needs; `ComposeCluster` does the same on the host, where policies may come from any path.
@@ -29,11 +29,11 @@ from loomcard.config import FindingsError
 from loomcard.config.shipped import checkout
 
 PROJECT: Final = "loomcard"
-"""As in docker-compose.yml."""
+"""The project's name in docker-compose.yml."""
 
 
 class ComposeError(Exception):
-    """Docker or compose could not do it: one sentence, and a `hint` on what to do."""
+    """Docker or compose failed: one sentence, and a `hint` on what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class ComposeError(Exception):
 
 @dataclass(frozen=True)
 class Service:
-    """One container of the cluster as the engine sees it; `health` is empty where none is known."""
+    """One container of the cluster as the engine sees it; `health` is empty if it is unknown."""
 
     service: str
     container: str
@@ -51,7 +51,7 @@ class Service:
     ports: Mapping[int, int]
     """Port in the container to port on this machine's loopback."""
     id: str = ""
-    """Its short form, which is its host name where nothing gave it another."""
+    """The short id, which is the host name unless another was set."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,9 @@ class ComposeCluster:
 
     @classmethod
     def here(cls) -> Self:
-        """That of this source tree or installed package, its files below the present folder; the
-        project is COMPOSE_PROJECT_NAME's, as compose has it, else loomcard. Raises PlaceError.
+        """Return the cluster of this source tree or installed package, with its files below the
+        current folder. The project is COMPOSE_PROJECT_NAME, as for compose, otherwise loomcard.
+        Raises PlaceError.
         """
         project = os.environ.get("COMPOSE_PROJECT_NAME") or PROJECT
         conf_dir = paths.run_folder("docker") / "conf"
@@ -87,8 +88,8 @@ class ComposeCluster:
     ) -> None:
         """Render the configuration, build the image and wait until every service is healthy.
 
-        Raises `ComposeError` when compose fails, a service stays unhealthy or the project is
-        another source tree's, and what `render` raises, before anything is started.
+        Raises `ComposeError` when compose fails, a service stays unhealthy or the project belongs
+        to another source tree. Raises what `render` raises, before anything is started.
         """
         if nodes < 1:
             raise ComposeError(f"{nodes} NodeManagers", hint="a cluster needs at least one")
@@ -102,18 +103,18 @@ class ComposeCluster:
         self.compose([*arguments, *(["--build"] if build else [])], timeout_s=timeout_s)
 
     def down(self, *, volumes: bool = False) -> None:
-        """Stop and remove the containers; with `volumes`, what they kept too.
+        """Stop and remove the containers; with `volumes`, remove their volumes too.
 
-        Raises `ComposeError`, also where the project is another source tree's.
+        Raises `ComposeError`, also when the project belongs to another source tree.
         """
         self._check_owner()
         profiles = [f"--profile={name}" for name in ("client", "spark", "suite", "ha")]
         self.compose([*profiles, "down", "--remove-orphans", *(["--volumes"] if volumes else [])])
 
     def status(self) -> list[Service]:
-        """List the containers of the cluster, by service and name; empty where it is down."""
+        """List the containers of the cluster, by service and name; empty when it is down."""
         text = self.compose(["ps", "--all", "--format=json"], capture=True)
-        # One array up to compose 2.20, one object a line since.
+        # One array up to compose 2.20, one object per line since then.
         rows = json.loads(text) if text.startswith("[") else map(json.loads, text.splitlines())
         services = (
             Service(
@@ -129,14 +130,15 @@ class ComposeCluster:
         return sorted(services, key=lambda each: (each.service, each.container))
 
     def logs(self, services: Sequence[str] = (), *, lines: int | None = None) -> None:
-        """Print the logs of the named services, or of all, to standard output: whole, or the last
-        `lines` of each container.
+        """Print the logs of the named services, or of all, to standard output: complete, or the
+        last `lines` of each container.
         """
         last = [] if lines is None else [f"--tail={lines}"]
         self.compose(["logs", *last, *services], timeout_s=None)
 
     def token(self, service: str) -> str:
-        """What a ResourceManager wants with a change of its policy: who may use Docker may read it.
+        """Return the token that a ResourceManager requires with a change of its policy. Every user
+        of Docker may read it.
 
         Raises `ComposeError`.
         """
@@ -144,7 +146,7 @@ class ComposeCluster:
         return self.compose(["exec", "--no-TTY", service, "cat", file], capture=True)
 
     def _check_owner(self) -> None:
-        """Two source trees have one project's name: neither may touch the other's containers."""
+        """Raise ComposeError if the project's containers belong to another source tree."""
         text = self.compose(["ls", "--all", "--format=json"], capture=True)
         ours = (self.checkout / "docker-compose.yml").resolve()
         for row in json.loads(text or "[]"):
@@ -158,13 +160,13 @@ class ComposeCluster:
 
     @property
     def command(self) -> list[str]:
-        """What stands before compose's own arguments, wherever it is run."""
+        """The words of the command line before compose's own arguments."""
         file = str(self.checkout / "docker-compose.yml")
         return ["docker", "compose", "--file", file, "--project-name", self.project]
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment that docker-compose.yml is to be read with."""
+        """The environment with which docker-compose.yml is read."""
         conf_dir = {"LOOMCARD_CONF_DIR": str(self.conf_dir.absolute())}
         return dict(self.environment or {}) | conf_dir
 
@@ -173,7 +175,7 @@ class ComposeCluster:
     ) -> str:
         """Run `docker compose ARGUMENTS`; return its standard output where `capture`.
 
-        What it says otherwise goes to this process's own outputs. Raises `ComposeError`.
+        Other output goes to this process's own outputs. Raises `ComposeError`.
         """
         verb = next(word for word in arguments if not word.startswith("-"))
         try:
@@ -207,7 +209,7 @@ class ComposeCluster:
 def settings_from(environ: Mapping[str, str]) -> tuple[Settings, str | None]:
     """Return settings and policy that the LOOMCARD_* variables of docker-compose.yml ask for.
 
-    Raises `RenderError` for a scheduler that has no name here and for values that are none.
+    Raises `RenderError` for an unknown scheduler and for invalid values.
     """
     scheduler = environ.get("LOOMCARD_SCHEDULER", "loomcard")
     if scheduler not in SCHEDULERS:

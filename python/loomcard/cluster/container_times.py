@@ -1,7 +1,7 @@
-"""When containers ran, and what that means for jobs.
+"""When containers ran, and what follows for jobs.
 
-Container times are the NodeManagers' own (org.loomcard.yarn.embedded.ContainerTimes writes them
-down), so that Loomcard and stock schedulers are measured alike; submission times are the
+Container times are the NodeManagers' own (org.loomcard.yarn.embedded.ContainerTimes records them),
+so that Loomcard and stock schedulers are measured in the same way. Submission times are the
 ResourceManager's. All are milliseconds since 1970.
 """
 
@@ -33,8 +33,8 @@ class ContainerRun:
 class JobTimes:
     """One job's waiting and completion time.
 
-    waiting: from submission to the first container that is not the AM's RUNNING. completion: from
-    submission to the end of the last such container. None where there was none.
+    waiting: from submission until the first container other than the AM's is RUNNING. completion:
+    from submission to the end of the last such container. None if there was no such container.
     """
 
     id: str
@@ -47,13 +47,13 @@ class JobTimes:
 
 
 def read_runs(file: Path) -> list[ContainerRun]:
-    """Every container that ever ran on the cluster, by time of start. Raises ClusterError where
-    the file is damaged, as on a full disk.
+    """Return every container that ever ran on the cluster, by time of start. Raises ClusterError
+    when the file is damaged, for example by a full disk.
     """
     started: dict[str, dict[str, Any]] = {}
     ended: dict[str, int] = {}
     if file.exists():
-        for line in file.read_text().split("\n")[:-1]:  # the last may not be whole yet
+        for line in file.read_text().split("\n")[:-1]:  # the last may not be complete yet
             try:
                 event = json.loads(line)
             except ValueError:
@@ -81,7 +81,7 @@ def read_runs(file: Path) -> list[ContainerRun]:
 def job_times(
     application: dict[str, Any], name: str, policy: str, runs: Iterable[ContainerRun]
 ) -> JobTimes:
-    """The times of one job; `application` is the ResourceManager's document of it."""
+    """Return the times of one job; `application` is the ResourceManager's document of it."""
     submitted = int(application["startedTime"])
     tasks = [run for run in runs if run.application == application["id"] and not run.is_am]
     ends = [run.ended_ms for run in tasks if run.ended_ms is not None]
@@ -100,7 +100,7 @@ def job_times(
 def containers_over_time(
     runs: Sequence[ContainerRun], from_ms: int, to_ms: int, points: int
 ) -> dict[str, list[int]]:
-    """How many containers of each application ran at each of `points` times of the interval."""
+    """Count each application's running containers at each of `points` times of the interval."""
     width = max(to_ms - from_ms, 1)
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * points)
     for run in runs:

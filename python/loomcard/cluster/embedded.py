@@ -1,8 +1,8 @@
 """The embedded cluster: a real YARN in one JVM on this machine, without Docker.
 
-Its node names exist only in a hosts file that every JVM of the cluster reads, so that each
-NodeManager has an address, a name and a rack of its own; `client_options` gives the same to a
-client. Linux only: other systems answer on 127.0.0.1 alone, not on all of 127.0.0.0/8.
+Its node names exist only in a hosts file that every JVM of the cluster reads. So each NodeManager
+has its own address, name and rack; `client_options` gives the same names to a client. Linux only:
+other systems answer only on 127.0.0.1, not on all of 127.0.0.0/8.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ from loomcard.cluster.rm_client import TOKEN_FILE, ResourceManagerClient, RestEr
 from loomcard.config.shipped import PlaceError
 
 _MARK = "@loomcard "
-_START_S = 240.0  # seconds on a quiet machine, minutes on one busy with other builds
+_START_S = 240.0  # seconds on an idle machine, minutes on one busy with other builds
 _STOP_S = 30.0
 _MAIN = "org.loomcard.yarn.embedded.EmbeddedCluster"
 
 
 class ClusterError(Exception):
-    """The cluster did not do what was asked of it. `hint` says where to look."""
+    """The cluster did not do what was requested. `hint` says where to look."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -47,9 +47,9 @@ def _damaged(run_dir: Path) -> ClusterError:
 class LocalCluster:
     """An embedded cluster in `settings.run_dir`.
 
-    As a context manager it goes when the block ends, and with the process that started it.
+    As a context manager it stops when the block ends, and with the process that started it.
     `up(detached=True)` leaves it running; `LocalCluster.attach(run_dir)` finds it again. `pid` is
-    its JVM, `web` the host and port of the ResourceManager's web side.
+    the process id of its JVM, `web` the host and port of the ResourceManager's web pages.
     """
 
     def __init__(self, settings: LocalSettings) -> None:
@@ -61,7 +61,7 @@ class LocalCluster:
 
     @classmethod
     def attach(cls, run_dir: Path) -> Self:
-        """The cluster that was left running in `run_dir`. Raises ClusterError if there is none."""
+        """Return the cluster left running in `run_dir`. Raises ClusterError if none runs there."""
         try:
             state = json.loads((run_dir / "state.json").read_text())
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class LocalCluster:
 
     @property
     def run_dir(self) -> Path:
-        """The folder of everything that this cluster writes."""
+        """The folder for all files of this cluster."""
         return self.settings.run_dir
 
     @property
@@ -97,7 +97,7 @@ class LocalCluster:
 
     @property
     def container_times(self) -> Path:
-        """What the NodeManagers write down about each container, one JSON object a line."""
+        """What the NodeManagers record about each container, one JSON object per line."""
         return self.run_dir / "containers.jsonl"
 
     @property
@@ -115,19 +115,19 @@ class LocalCluster:
 
     @property
     def rest(self) -> ResourceManagerClient:
-        """The ResourceManager's REST interface, asked as the user that may administer it."""
+        """The ResourceManager's REST interface, used as the user that may administer it."""
         return ResourceManagerClient(
             f"http://{self.web}", getpass.getuser(), token_of(self.token_file)
         )
 
     @property
     def token_file(self) -> Path:
-        """What lets its reader change the policy."""
+        """The file with the token that allows to change the policy."""
         return self.run_dir / "loomcard" / TOKEN_FILE
 
     @property
     def client_options(self) -> list[str]:
-        """What a client's JVM must be given to know the nodes' names."""
+        """The options with which a client's JVM knows the nodes' names."""
         return [f"-Djdk.net.hosts.file={self.conf_dir / 'hosts'}"]
 
     def __enter__(self) -> Self:
@@ -149,7 +149,7 @@ class LocalCluster:
         return _is_ours(self.pid, self.run_dir)
 
     def up(self, *, detached: bool = False) -> None:
-        """Starts the cluster and waits until it serves; `detached`: to live on without us."""
+        """Start the cluster and wait until it serves; `detached`: it outlives this process."""
         if (self.run_dir / "state.json").exists():
             if LocalCluster.attach(self.run_dir).alive():
                 raise ClusterError(
@@ -172,7 +172,7 @@ class LocalCluster:
         start_up.keep_key(self._rm_state)
 
     def down(self) -> None:
-        """Stops the cluster, its containers and its policy process; nothing if none runs."""
+        """Stop the cluster, its containers and its policy process; do nothing if none runs."""
         self._stop()
         if self._new_classes.exists() and (data := _class_data()) is not None:
             data.keep(self._new_classes)
@@ -191,13 +191,13 @@ class LocalCluster:
         self._forget()
 
     def restart_resource_manager(self) -> None:
-        """Restarts the ResourceManager alone: NodeManagers and containers live on."""
+        """Restart only the ResourceManager: NodeManagers and containers continue to run."""
         self.command("restart-rm")
         if self.settings.is_loomcard:
             self._await(self._bridge_is_up, _START_S, "the policy process is up")
 
     def command(self, line: str) -> None:
-        """Gives the JVM one of its commands (`stop-node n1`, ...) and waits until it is done."""
+        """Send the JVM one of its commands (`stop-node n1`, ...) and wait until it is done."""
         if self._process is None or self._process.stdin is None:
             raise ClusterError("only who started the cluster can command it", "start it attached")
         self._process.stdin.write(f"{line}\n".encode())
@@ -205,7 +205,7 @@ class LocalCluster:
         self._await_event("done", _START_S)
 
     def tail(self, lines: int) -> list[str]:
-        """The last lines of the cluster's log."""
+        """Return the last lines of the cluster's log."""
         try:
             return self.log.read_text(errors="replace").splitlines()[-lines:]
         except FileNotFoundError:
@@ -309,7 +309,7 @@ class LocalCluster:
         }
         written = self.run_dir / "state.json.new"
         written.write_text(json.dumps(state))
-        written.replace(self.run_dir / "state.json")  # never half a file
+        written.replace(self.run_dir / "state.json")  # the file is never incomplete
 
     def _forget(self) -> None:
         (self.run_dir / "state.json").unlink(missing_ok=True)
@@ -343,7 +343,7 @@ def _is_ours(pid: int, run_dir: Path) -> bool:
 
 
 def _kill_containers(run_dir: Path) -> None:
-    """Ends containers that outlived a NodeManager which could not stop them itself."""
+    """End containers that outlived a NodeManager which could not stop them itself."""
     for file in (run_dir / "nodes").glob("*/local/nmPrivate/**/*.pid"):
         with contextlib.suppress(OSError, ValueError):
             pid = int(file.read_text())
@@ -353,16 +353,16 @@ def _kill_containers(run_dir: Path) -> None:
 
 
 def clear(run_dir: Path) -> None:
-    """Removes what a stopped cluster left in `run_dir`."""
+    """Remove the files that a stopped cluster left in `run_dir`."""
     shutil.rmtree(run_dir, ignore_errors=True)
 
 
 def resource_manager(
     rm: str | None, user: str | None = None, token_file: Path | None = None
 ) -> ResourceManagerClient:
-    """The ResourceManager at `rm`; None: that of the cluster left running below the present folder,
-    or else the usual one of this machine. That cluster's token is known; another's is in
-    `token_file`. Raises AddressError.
+    """Return the ResourceManager at `rm`. None: that of the cluster left running below the current
+    folder, otherwise the usual one of this machine. That cluster's token is known; another's is
+    read from `token_file`. Raises AddressError.
     """
     here = ""
     with contextlib.suppress(ClusterError):

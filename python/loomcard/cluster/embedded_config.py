@@ -1,4 +1,4 @@
-"""The configuration of an embedded cluster: what the templates need beside their defaults."""
+"""The configuration of an embedded cluster: what the templates need besides their defaults."""
 
 import contextlib
 import json
@@ -23,8 +23,9 @@ from loomcard.cluster.stock_queues import capacity_options, stock_queues
 
 @dataclass(frozen=True)
 class Machine:
-    """A node of an embedded cluster: its host name, its rack (`/r1`), and what it declares to have,
-    by resource type (`memory_mb`, `vcores`, others by name), whatever the machine below has.
+    """A node of an embedded cluster: its host name, its rack (`/r1`), and the capacity that it
+    declares, by resource type (`memory_mb`, `vcores`, others by name). The real machine's capacity
+    does not matter.
     """
 
     name: str
@@ -34,18 +35,18 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSettings:
-    """An embedded cluster: `nodes` NodeManagers n1, n2, ... dealt out over `racks` racks.
+    """An embedded cluster: `nodes` NodeManagers n1, n2, ... distributed over `racks` racks.
 
-    `machines`, where given, say in place of `nodes`, `racks`, `node_memory_mb` and `node_vcores`
-    what the nodes are; `virtual`: a workload's containers are no processes, but wait inside their
-    NodeManager. `heartbeat_ms`: how often nodes speak. `minimum_memory_mb`, `minimum_vcores`: what
-    requests are rounded up to multiples of.
+    `machines`, if given, describe the nodes and replace `nodes`, `racks`, `node_memory_mb` and
+    `node_vcores`. `virtual`: a workload's containers are no processes, but wait inside their
+    NodeManager. `heartbeat_ms`: the nodes' heartbeat period. `minimum_memory_mb`,
+    `minimum_vcores`: requests are rounded up to multiples of these.
 
-    `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
-    YAML configuration that Loomcard starts with (None: fifo); `stock_config` a compiled one whose
-    queues stock:capacity and stock:fair are given (None: one queue, root.default). `core`, `yarn`
-    and `mapred` are further properties, `environment` further variables of the cluster's processes,
-    the policy process among them.
+    `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name. `policy` is the
+    YAML configuration with which Loomcard starts (None: fifo). `stock_config` is a compiled one;
+    stock:capacity and stock:fair get its queues (None: one queue, root.default). `core`, `yarn`
+    and `mapred` are further properties. `environment`: further variables of the cluster's
+    processes, including the policy process.
     """
 
     run_dir: Path
@@ -69,7 +70,7 @@ class LocalSettings:
 
     @property
     def cluster_machines(self) -> tuple[Machine, ...]:
-        """The nodes, however they were given."""
+        """The nodes, from `machines` or from `nodes`."""
         size = {"memory_mb": self.node_memory_mb, "vcores": self.node_vcores}
         return self.machines or tuple(
             Machine(f"n{i + 1}", f"/rack{i % self.racks + 1}", size) for i in range(self.nodes)
@@ -77,7 +78,7 @@ class LocalSettings:
 
     @property
     def resource_types(self) -> tuple[str, ...]:
-        """The names of resource types beside memory and vcores, sorted."""
+        """The names of resource types besides memory and vcores, sorted."""
         names = {name for machine in self.machines for name in machine.capacity}
         return tuple(sorted(names - {"memory_mb", "vcores"}))
 
@@ -93,10 +94,10 @@ class LocalSettings:
 
 
 def render_conf(settings: LocalSettings) -> list[Path]:
-    """Writes the cluster's configuration and hosts file into `settings.run_dir`/conf; returns the
+    """Write the cluster's configuration and hosts file into `settings.run_dir`/conf; return the
     files.
 
-    Raises RenderError and FindingsError as `render` does, and PlaceError where the jars are
+    Raises RenderError and FindingsError as `render` does, and PlaceError when the jars are
     missing.
     """
     conf_dir = settings.run_dir / "conf"
@@ -115,7 +116,7 @@ def render_conf(settings: LocalSettings) -> list[Path]:
         resource_types=settings.resource_types,
         policy_path=tuple(str(path) for path in settings.policy_path),
         heartbeat_ms=settings.heartbeat_ms,
-        # Dozens of nodes would write more about their containers than they do for them.
+        # Dozens of nodes would spend more work on log lines than on their containers.
         log_level="WARN" if settings.virtual else "INFO",
         **_stock(settings),
         extra=Extra(
@@ -146,12 +147,12 @@ def _stock(settings: LocalSettings) -> dict[str, Any]:
 
 
 def _address(number: int) -> str:
-    # 127.0.2.0/24 for the first 254, then the nets behind it.
+    # 127.0.2.0/24 for the first 254, then the following networks.
     return f"127.0.{2 + (number - 1) // 254}.{(number - 1) % 254 + 1}"
 
 
-# Small jobs on two cores: an AM that asks four times a second, a client that notices the end soon,
-# no second copy of a slow task.
+# Small jobs on two cores: an AM with four heartbeats per second, a client that notices the end
+# soon, and no second copy of a slow task.
 _MAPRED = {
     "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "250",
     "mapreduce.client.completion.pollinterval": "250",
@@ -175,13 +176,13 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
         "yarn.nodemanager.pmem-check-enabled": "false",
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": "250",
         "yarn.nodemanager.process-kill-wait.ms": "1000",
-        # After a restart of the ResourceManager its nodes and AMs look for it twice a second.
+        # After a restart of the ResourceManager its nodes and AMs try to connect twice per second.
         "yarn.resourcemanager.connect.retry-interval.ms": "500",
         "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "0",
     }
     if settings.is_loomcard:
         properties |= {
-            # The ResourceManager listens on loopback only.
+            # The ResourceManager listens only on loopback.
             "loomcard.apply.any-admin": "true",
         }
     if settings.virtual:
@@ -189,7 +190,7 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
     return properties | settings.yarn
 
 
-# Dozens of NodeManagers in one JVM: what serves real processes and MapReduce is left out.
+# Dozens of NodeManagers in one JVM: services for real processes and MapReduce are left out.
 _VIRTUAL = {
     "yarn.nodemanager.containers-launcher.class": (
         "org.loomcard.yarn.embedded.VirtualContainersLauncher"
@@ -206,7 +207,7 @@ _VIRTUAL = {
 
 
 def _racks(machines: Sequence[Machine], hosts: dict[str, str]) -> dict[str, str]:
-    # Hadoop asks for a rack by name or by address, as it comes.
+    # Hadoop looks up a rack sometimes by name and sometimes by address.
     table = {}
     for machine in machines:
         table[machine.name] = table[hosts[machine.name]] = machine.rack
@@ -214,14 +215,14 @@ def _racks(machines: Sequence[Machine], hosts: dict[str, str]) -> dict[str, str]
 
 
 def _write_hosts(file: Path, hosts: dict[str, str]) -> None:
-    # With a hosts file of its own a JVM asks nobody else, so this machine's names are in it too.
+    # A JVM with its own hosts file uses no other source, so this machine's names are in it too.
     known = [("127.0.0.1", "localhost"), ("127.0.0.1", socket.gethostname())]
     known += [(address, name) for name, address in hosts.items()]
     file.write_text("".join(f"{address} {name}\n" for address, name in known))
 
 
 def free_ports(count: int) -> list[int]:
-    """So many TCP ports that nobody listens on at the moment."""
+    """Return `count` TCP ports that are free at the moment."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

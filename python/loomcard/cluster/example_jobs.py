@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class ProgramError(Exception):
-    """No such program, or wrong arguments for it. `hint` says what would be right."""
+    """The program does not exist, or its arguments are wrong. `hint` says what would be right."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -17,7 +17,7 @@ class ProgramError(Exception):
 class Program:
     """A MapReduce client's main class and its arguments.
 
-    `jar` is null for what is among Hadoop's own jars.
+    `jar` is None for a class in Hadoop's own jars.
     """
 
     name: str
@@ -26,10 +26,10 @@ class Program:
     jar: Path | None = None
 
     def command(self, definitions: Sequence[str] = ()) -> list[str]:
-        """What follows `java -cp ...`; `definitions` are Hadoop properties, `name=value`."""
+        """Return the words after `java -cp ...`; `definitions`: Hadoop properties, `name=value`."""
         defined = [f"-D{definition}" for definition in definitions]
         if self.jar is not None:
-            # A jar's main class stands first, and generic options come right after it.
+            # A jar's main class comes first, and generic options directly after it.
             head, *rest = self.arguments or ("",)
             named = [head] if head and not head.startswith("-") and "." in head else []
             rest = rest if named else list(self.arguments)
@@ -63,10 +63,10 @@ _EXAMPLES = {
 
 
 def example(name: str, arguments: Sequence[str] = (), base: Path | None = None) -> Program:
-    """A named example with its arguments, or its defaults where it has some.
+    """Return a named example with these arguments, or with its defaults if it has some.
 
-    Relative paths among them are meant below `base`, or, where that is None, below the user's home
-    in the cluster's file system. Raises ProgramError for an unknown name or too few arguments.
+    Relative paths among the arguments are below `base`; if that is None, below the user's home in
+    the cluster's file system. Raises ProgramError for an unknown name or too few arguments.
     """
     found = _EXAMPLES.get(name)
     if found is None:
@@ -77,16 +77,16 @@ def example(name: str, arguments: Sequence[str] = (), base: Path | None = None) 
     if len(given) < found.least:
         raise ProgramError(f"{name} needs its arguments", f"loomcard submit {name} {found.usage}")
     if base is not None:
-        # TeraSort loses its partition file where its output is a relative path of file:///.
+        # TeraSort loses its partition file if its output is a relative path of file:///.
         for i in found.paths:
             given[i] = given[i] if "://" in given[i] else str(base / given[i])
     return Program(name, found.main_class, tuple(given))
 
 
 def jar(path: Path, arguments: Sequence[str]) -> Program:
-    """A jar with its arguments, the main class first unless the jar's manifest names one.
+    """Return a jar with its arguments; the main class is first unless the jar's manifest names one.
 
-    Raises ProgramError when there is no such file.
+    Raises ProgramError when the file does not exist.
     """
     if not path.is_file():
         raise ProgramError(f"no file {path}", "name a .jar file or one of the example jobs")
@@ -94,7 +94,7 @@ def jar(path: Path, arguments: Sequence[str]) -> Program:
 
 
 def program(name: str, arguments: Sequence[str], base: Path | None = None) -> Program:
-    """An example by its name, or a jar by its path. `base` as in `example`. Raises ProgramError."""
+    """Return an example by name or a jar by path. `base` as in `example`. Raises ProgramError."""
     if name.endswith(".jar"):
         return jar(Path(name), arguments)
     return example(name, arguments, base)

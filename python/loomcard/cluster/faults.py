@@ -1,4 +1,4 @@
-"""What a policy raised on a cluster, as the status says it."""
+"""Faults of policies on a cluster, as the status reports them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,8 +7,8 @@ from typing import Any
 
 
 def fault_text(fault: dict[str, Any], when: str) -> str:
-    """One of ``bridge.faults`` (docs/operate/rest.md) as text: what was raised, in which line
-    and ``when``, who serves the queue meanwhile, and where the traceback is.
+    """Return one of ``bridge.faults`` (docs/operate/rest.md) as text: what was raised, in which
+    line and ``when``, which policy serves the queue meanwhile, and where the traceback is.
     """
     queue, trace = fault["queue"], fault.get("traceback") or ""
     policy, _, raised = fault["message"].removeprefix(f"{queue}:").partition(": ")
@@ -23,7 +23,9 @@ def fault_text(fault: dict[str, Any], when: str) -> str:
 
 
 def stall_text(stall: dict[str, Any], until: str) -> str:
-    """One of ``bridge.stalled`` as text: what waited, and who serves the queue ``until`` when."""
+    """Return one of ``bridge.stalled`` as text: what waited, and which policy serves the queue
+    ``until`` when.
+    """
     return (
         f"{stall['queue']}: its policy left an ask waiting: {stall['message']}. Its queue is served"
         f" first in, first out until {until}, then the policy is tried again"
@@ -32,8 +34,8 @@ def stall_text(stall: dict[str, Any], until: str) -> str:
 
 
 def reasons_text(asks: Sequence[dict[str, Any]], moment: Callable[[int], str]) -> str:
-    """Why an application's asks wait, as its ``waiting`` says it; where a rule of the policy's
-    keeps one waiting, until when. ``moment`` writes a time in milliseconds since 1970.
+    """Return why an application's asks wait, from its ``waiting``. If a rule of the policy keeps an
+    ask waiting, the text says until when. ``moment`` formats a time in milliseconds since 1970.
     """
     said = set()
     for ask in asks:

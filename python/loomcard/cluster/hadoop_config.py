@@ -34,7 +34,7 @@ SCHEDULERS = {
     "stock:fair": FAIR_SCHEDULER,
 }
 
-# Small, quick to start, and what JDK 17 needs before Hadoop's Guice may define classes.
+# Small and quick to start; JDK 17 needs --add-opens before Hadoop's Guice may define classes.
 JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 --add-opens=java.base/java.lang=ALL-UNNAMED"
 
 PAIR: Mapping[str, Any] = {
@@ -46,7 +46,7 @@ Properties = Mapping[str, str]
 
 
 class RenderError(Exception):
-    """Configuration that cannot be rendered: one sentence, and a `hint` on what to do."""
+    """A configuration cannot be rendered: one sentence, and a `hint` on what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class RenderError(Exception):
 
 
 class Ports(BaseModel):
-    """The ResourceManager's ports; 0 takes a free one where the daemon allows it."""
+    """The ResourceManager's ports; 0 takes a free port if the daemon allows it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,7 +66,7 @@ class Ports(BaseModel):
 
 
 class Extra(BaseModel):
-    """Further properties, by site file; they come last and so win over the templates' own."""
+    """Further properties, by site file; they come last and so override the templates' own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,7 +77,7 @@ class Extra(BaseModel):
 
 
 class Settings(BaseModel):
-    """Everything that the templates may name.
+    """All values that the templates may use.
 
     Paths are paths as the daemons see them; sizes are in MB.
     """
@@ -91,11 +91,11 @@ class Settings(BaseModel):
     conf_dir: str
     """Where the daemons find the rendered files."""
     class_path: str
-    """Of application masters and tasks; entries separated by commas."""
+    """The class path of application masters and tasks; entries separated by commas."""
     file_system: str
 
     resourcemanagers: Mapping[str, str] = Field(default_factory=lambda: {"": "127.0.0.1"})
-    """Host of each ResourceManager by its id (`rm1`); a single one has the id ""."""
+    """Host of each ResourceManager by its id (`rm1`); a single ResourceManager has the id ""."""
     zookeeper: str = ""
     """Host and port of the ZooKeeper that a pair of ResourceManagers needs."""
     namenode_host: str = ""
@@ -112,24 +112,24 @@ class Settings(BaseModel):
     node_vcores: int = Field(default=4, gt=0)
     minimum_memory_mb: int = Field(default=128, ge=0)
     resource_types: tuple[str, ...] = ()
-    """Beside memory and vcores, by name."""
+    """Resource types besides memory and vcores, by name."""
     am_memory_mb: int = Field(default=384, gt=0)
     am_heap_mb: int = Field(default=256, gt=0)
     task_memory_mb: int = Field(default=256, gt=0)
     task_heap_mb: int = Field(default=160, gt=0)
     heartbeat_ms: int = Field(default=1000, gt=0)
     jvm_options: str = JVM_OPTIONS
-    """Of application masters and tasks, beside their heap."""
+    """JVM options of application masters and tasks, besides their heap."""
     log_level: str = "INFO"
 
     scheduler_class: str = LOOMCARD_SCHEDULER
     stock_am_share: float = 0.5
     stock_queues: Any = None
-    """The queues of a stock scheduler, a `stock_queues.StockQueue`; None: one, `default`."""
+    """The queues of a stock scheduler, a `stock_queues.StockQueue`; None: one queue, `default`."""
     stock_options: Mapping[str, Any] = Field(default_factory=dict)
-    """Options of our `capacity` policy, for the stock one."""
+    """Options of our `capacity` policy, for the stock scheduler."""
     loomcard: Mapping[str, str] = Field(default_factory=dict)
-    """The `loomcard.*` properties without their prefix; only where Loomcard is the scheduler."""
+    """The `loomcard.*` properties without their prefix; only if Loomcard is the scheduler."""
     policy_path: tuple[str, ...] = ()
     """Folders that policies may be loaded from, besides installed packages."""
     extra: Extra = Extra()
@@ -154,8 +154,8 @@ def loomcard_properties(
 def compose_settings(
     scheduler_class: str = LOOMCARD_SCHEDULER, *, ha: bool = False, **changes: Any
 ) -> Settings:
-    """Settings of the compose cluster, with `ha` those of its profile `ha`, a pair of
-    ResourceManagers; `changes` replace fields of `Settings`.
+    """Return the settings of the compose cluster; with `ha` those of its profile `ha`, a pair of
+    ResourceManagers. `changes` replace fields of `Settings`.
     """
     conf_dir = "/etc/hadoop"
     loomcard: dict[str, str] = {}
@@ -186,11 +186,11 @@ def compose_settings(
 def embedded_settings(
     data_dir: Path, jars_dir: Path, scheduler_class: str = LOOMCARD_SCHEDULER, **changes: Any
 ) -> Settings:
-    """Settings of the embedded cluster, which keeps everything under `data_dir`.
+    """Return the settings of the embedded cluster, which keeps everything under `data_dir`.
 
-    Its configuration goes to `data_dir/conf`, its jars are those of `jars_dir`, its policy process
-    runs on this Python. Ports, hosts and racks come by `changes`, which replace fields of
-    `Settings`; further `loomcard.*` keys by `extra=Extra(yarn={...})`.
+    Its configuration goes to `data_dir/conf`, its jars are those of `jars_dir`, and its policy
+    process runs on this Python. `changes` replace fields of `Settings`, such as ports, hosts and
+    racks; `extra=Extra(yarn={...})` adds further `loomcard.*` keys.
     """
     conf_dir = f"{data_dir}/conf"
     loomcard: dict[str, str] = {}
@@ -216,11 +216,11 @@ def embedded_settings(
 
 
 def render(target_dir: Path, settings: Settings, policy: str | Path | None = None) -> list[Path]:
-    """Write every configuration file into `target_dir`, made if need be, and return their paths.
+    """Write every configuration file into `target_dir` (created if missing); return their paths.
 
-    Where Loomcard is the scheduler, `policy` (a configuration's file, or a policy's name; default
-    fifo) is compiled into setup.json, and its text copied beside it as policy.yml. Raises
-    `RenderError` for a name or variable that is unknown and `loomcard.config.FindingsError` for a
+    If Loomcard is the scheduler, `policy` (a configuration's file, or a policy's name; default
+    fifo) is compiled into setup.json, and its text is copied to policy.yml beside it. Raises
+    `RenderError` for an unknown name or variable, and `loomcard.config.FindingsError` for a
     configuration with mistakes; then nothing has been written.
     """
     line_dir = template_root() / settings.hadoop_line
@@ -241,12 +241,12 @@ def render(target_dir: Path, settings: Settings, policy: str | Path | None = Non
 
 
 def template_root() -> Path:
-    """Return the folder hadoop-conf: the checkout's, or what the installed package brought."""
+    """Return the folder hadoop-conf of the checkout or of the installed package."""
     return shipped("hadoop-conf")
 
 
 def _render_templates(line_dir: Path, settings: Settings) -> dict[str, str]:
-    import jinja2  # when something is rendered: a command's help needs none
+    import jinja2  # imported late: a command's help does not need it
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(line_dir),
@@ -271,8 +271,8 @@ def _render_templates(line_dir: Path, settings: Settings) -> dict[str, str]:
 
 
 def _site(file_name: str) -> str:
-    """Whose names may stand in a file: `yarn` for yarn-site.xml; "" for one that is not checked."""
-    if file_name == "resource-types.xml":  # YARN reads its resource types from a file of their own
+    """Return the site of the names in a file: `yarn` for yarn-site.xml; "" for no check."""
+    if file_name == "resource-types.xml":  # YARN reads its resource types from a separate file
         return "yarn"
     return file_name.removesuffix("-site.xml") if file_name.endswith("-site.xml") else ""
 
@@ -293,11 +293,11 @@ def _check_names(line_dir: Path, texts: Mapping[str, str]) -> None:
 
 
 def compiled_policy(policy: str | Path, policy_path: Sequence[str] = ()) -> dict[str, str]:
-    """setup.json, which a ResourceManager starts with, and policy.yml, from a file or a name.
+    """Return policy.yml and setup.json, with which a ResourceManager starts, for a file or a name.
 
     Raises RenderError and FindingsError as `render` does.
     """
-    # When something is compiled: a command's help needs none of the engine.
+    # Imported late: a command's help does not need the engine.
     from loomcard.config import FindingsError, canonical_json, compile_config
     from loomcard.config.source import SourceError, resolve
 

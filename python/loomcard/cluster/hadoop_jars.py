@@ -1,7 +1,7 @@
 """Hadoop's jars for an installed package: fetched once, checked, and kept in a cache folder.
 
 The wheel lists each jar with its SHA-256 and its path in a Maven repository (hadoop-jars.txt), and
-brings Loomcard's own. What was fetched stays when Loomcard is upgraded.
+contains Loomcard's own jars. Fetched jars stay when Loomcard is upgraded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OTHER_SOURCE: Final = (
 
 
 class JarSourceError(Exception):
-    """What was named as a source of jars is none. `hint` says what is."""
+    """The given source of jars is not one. `hint` says what a source can be."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class _Jar(NamedTuple):
     sha256: str
     size: int
     path: str
-    """In a Maven repository."""
+    """Its path in a Maven repository."""
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class _Jar(NamedTuple):
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept: `LOOMCARD_CACHE`, or `loomcard` in the user's cache folder."""
+    """Return the folder of fetched files: `LOOMCARD_CACHE`, or `loomcard` in the user's cache."""
     named = os.environ.get("LOOMCARD_CACHE")
     if named:
         return Path(named).absolute()
@@ -64,18 +64,18 @@ def cache_folder() -> Path:
 
 
 def class_path_folder() -> Path:
-    """The folder of Hadoop's jars and ours, fetched on first use. Raises what `fetch` raises."""
+    """Return the folder of all jars, fetched on first use. Raises what `fetch` raises."""
     folder = _folder()
     return folder if folder.is_dir() else fetch()
 
 
 def fetch(source: str | None = None) -> Path:
-    """Gets every jar that is missing or damaged, and returns the folder of all.
+    """Fetch every jar that is missing or damaged, and return the folder of all jars.
 
-    `source` is the address of a Maven repository, or a folder laid out like one or holding the
-    jars side by side; default: `LOOMCARD_JARS_FROM`, else Maven Central. Stopped in the middle, it
-    goes on where it was. Raises `JarSourceError` for a source that is neither, and `PlaceError`
-    when a jar cannot be had or has another checksum: no such jar is kept.
+    `source` is the address of a Maven repository, or a folder with the same layout, or a folder
+    that directly contains the jars; default: `LOOMCARD_JARS_FROM`, otherwise Maven Central. After
+    an interruption the next call continues. Raises `JarSourceError` for any other source, and
+    `PlaceError` when a jar cannot be fetched or has another checksum: no such jar is kept.
     """
     source = source or os.environ.get("LOOMCARD_JARS_FROM") or MAVEN_CENTRAL
     remote = source.startswith(("http://", "https://"))
@@ -103,7 +103,7 @@ def _ours() -> list[Path]:
 
 
 def _folder() -> Path:
-    """Named for its contents, so that it is whole where it is there."""
+    """Return the folder, which is named after its contents: if it exists, it is complete."""
     digest = sha256(shipped("hadoop-jars.txt").read_bytes())
     for jar in _ours():
         digest.update(jar.read_bytes())
@@ -124,7 +124,7 @@ def _put_together(jars: list[_Jar], keep: Path) -> Path:
 
 
 def link_or_copy(file: Path, target: Path) -> None:
-    """Makes `target` the same file where the file system can, else a copy."""
+    """Link `target` to the same file if the file system can; otherwise copy it."""
     try:
         os.link(file, target)
     except OSError:
@@ -133,7 +133,7 @@ def link_or_copy(file: Path, target: Path) -> None:
 
 @contextmanager
 def _alone(keep: Path) -> Iterator[None]:
-    """Two commands that fetch at once: the second waits, and finds the jars."""
+    """Lock the cache: of two commands that fetch at once the second waits, and finds the jars."""
     with (keep / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -152,7 +152,7 @@ def _digest(file: Path) -> str:
 
 
 def _get_all(jars: list[_Jar], source: str, keep: Path, remote: bool) -> None:
-    """The jars into `keep`, several at a time, with a bar on standard error."""
+    """Fetch the jars into `keep`, several at a time, with a progress bar on standard error."""
     total = sum(jar.size for jar in jars)
     title = f"fetching {len(jars)} jars of Hadoop, {total / 1e6:.0f} MB, from {source}"
     screen = Console(stderr=True)
@@ -188,7 +188,7 @@ def _get_all(jars: list[_Jar], source: str, keep: Path, remote: bool) -> None:
     try:
         for done in [pool.submit(get, jar) for jar in jars]:
             done.result()
-    finally:  # an error and Ctrl-C alike: what is finished stays, what is begun is resumed
+    finally:  # after errors and Ctrl-C: finished jars stay, begun ones are resumed
         stop.set()
         pool.shutdown(cancel_futures=True)
         bar.stop() if screen.is_terminal else None
@@ -203,7 +203,7 @@ def _copy(jar: _Jar, folder: Path, part: Path) -> None:
 
 
 def _download(jar: _Jar, url: str, part: Path) -> Iterator[int]:
-    """Appends to what an earlier try left in `part`; yields how many bytes came."""
+    """Append to what an earlier try left in `part`; yield how many bytes were received."""
     for number in count(1):
         have = part.stat().st_size if part.exists() else 0
         if have >= jar.size:

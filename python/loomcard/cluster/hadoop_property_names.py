@@ -1,4 +1,4 @@
-"""The property names that a Hadoop line knows, and what may be set beside them.
+"""The property names that a Hadoop line knows, and other names that may be set.
 
 `names.txt` of a line is made from the `*-default.xml` files inside that line's jars:
 
@@ -22,7 +22,7 @@ SITES = ("core", "hdfs", "mapred", "yarn")
 
 @dataclass(frozen=True)
 class Allowed:
-    """A reviewed exception: names that match `pattern` may stand in `site`, for `reason`."""
+    """A reviewed exception: names that match `pattern` may be set in `site`, for `reason`."""
 
     site: str
     pattern: re.Pattern[str]
@@ -31,7 +31,7 @@ class Allowed:
 
 @dataclass(frozen=True)
 class KnownNames:
-    """What may be set in each site file of one Hadoop line."""
+    """The names that may be set in each site file of one Hadoop line."""
 
     defaults: Mapping[str, frozenset[str]]
     allowed: tuple[Allowed, ...]
@@ -54,7 +54,7 @@ class KnownNames:
         return cls({site: frozenset(names) for site, names in sections.items()}, allowed)
 
     def unknown(self, site: str, names: Iterable[str]) -> list[str]:
-        """Return one sentence for each name that may not stand in `<site>-site.xml`."""
+        """Return one sentence for each name that may not be set in `<site>-site.xml`."""
         known = self.defaults[site]
         return [
             self._complaint(site, name)

@@ -1,5 +1,5 @@
-"""The folder with docker-compose.yml and what its image is built from: a source tree, or one that
-is put together from an installed package.
+"""The folder with docker-compose.yml and the files from which its image is built: a source tree,
+or a folder made from an installed package.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final
 from loomcard.config.shipped import PACKAGE, checkout, shipped
 
 FROM_WHEEL: Final = {"LOOMCARD_IMAGE_JARS": "java-wheel"}
-"""For docker-compose.yml: take the jars that lie beside it, instead of building them."""
+"""For docker-compose.yml: use the jars in its folder, instead of building them."""
 
 
 def compose_root() -> Path:
-    """The folder of docker-compose.yml. Raises PlaceError where the package brought none."""
+    """Return the folder of docker-compose.yml. Raises PlaceError if the package has none."""
     root = checkout()
     if root is not None:
         return root
-    from loomcard.cluster.hadoop_jars import cache_folder  # an HTTP client, for this case alone
+    from loomcard.cluster.hadoop_jars import cache_folder  # needs an HTTP client, only here
 
     files = shipped("docker-compose.yml").parent
     installed = distribution("loomcard").read_text("RECORD") or ""
@@ -33,14 +33,14 @@ def compose_root() -> Path:
         leave = shutil.ignore_patterns("files", "__pycache__")
         shutil.copytree(PACKAGE, new / "python" / "loomcard", ignore=leave)
         for script in (new / "docker" / "bin").iterdir():
-            script.chmod(0o755)  # pip keeps no mode of a file in a package
+            script.chmod(0o755)  # pip does not keep the mode of a package's files
         new.rename(folder)
     return folder
 
 
 def add_jars(root: Path) -> None:
-    """Puts Hadoop's jars and ours where an installed package's image is built from; fetches them
-    first where need be. Raises what `hadoop_jars.fetch` raises.
+    """Put all jars into the folder from which an installed package's image is built; fetch them
+    first if needed. Raises what `hadoop_jars.fetch` raises.
     """
     if checkout() is not None or (root / "jars").is_dir():
         return

@@ -1,5 +1,5 @@
-"""Hadoop properties that a policy wants of a job, by the name of a profile: `loomcard submit
---profile coupling`. What the user defines wins.
+"""Hadoop properties that a policy needs in a job, by the name of a profile: `loomcard submit
+--profile coupling`. The user's own definitions override them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from loomcard.cluster.example_jobs import Program, ProgramError
 
 PROFILES: dict[str, dict[str, str]] = {
     "coupling": {
-        # The scheduler says when reduces start: the AM asks for them from the beginning.
+        # The scheduler decides when reduces start: the AM asks for them from the beginning.
         "mapreduce.job.reduce.slowstart.completedmaps": "0",
         "yarn.app.mapreduce.am.job.reduce.rampup.limit": "1",
-        # It gives none of them up for maps: they were started since their maps are far enough.
-        # Where they hold all room and a map must run again, it does after half an hour, under any
-        # scheduler.
+        # The AM gives up no reduce for maps: reduces start only when their maps have progressed
+        # enough. If reduces use all room and a map must run again, it gives one up after half an
+        # hour, under any scheduler.
         "mapreduce.job.reducer.unconditional-preempt.delay.sec": "-1",
         "mapreduce.job.reducer.preempt.delay.sec": "1800",
     },
@@ -26,14 +26,14 @@ REDUCES = "mapreduce.job.reduces"
 FIXED = {"pi": 1, "teragen": 0}
 """Examples that set their number of reduces themselves."""
 USUAL = ("terasort", "wordcount")
-"""Examples that have as many as the property says, MapReduce's default being 1."""
+"""Examples that have as many reduces as the property says; MapReduce's default is 1."""
 
 
 def profile_definitions(
     profile: str, program: Program, definitions: Sequence[str] = ()
 ) -> list[str]:
-    """`definitions` (name=value) after those of the profile, with the number of reduces as a tag
-    where it is known. Raises ProgramError for an unknown profile.
+    """Return `definitions` (name=value) after those of the profile, with the number of reduces as a
+    tag if it is known. Raises ProgramError for an unknown profile.
     """
     own = dict(each.split("=", 1) for each in definitions)
     properties = profile_properties(profile, reduces_of(program, own), own)
@@ -43,8 +43,8 @@ def profile_definitions(
 def profile_properties(
     profile: str, reduces: int | None, own: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The profile's properties with the number of reduces as a tag where it is known; what is the
-    job's `own` wins. Raises ProgramError for an unknown profile.
+    """Return the profile's properties, with the number of reduces as a tag if it is known. The
+    job's `own` properties override them. Raises ProgramError for an unknown profile.
     """
     found = PROFILES.get(profile)
     if found is None:
@@ -58,7 +58,7 @@ def profile_properties(
 
 
 def reduces_of(program: Program, own: dict[str, str]) -> int | None:
-    """How many reduces the job will have; None where that is not known beforehand."""
+    """Return how many reduces the job will have; None if that is not known beforehand."""
     if program.name in FIXED:
         return FIXED[program.name]
     if program.name == "sleep":

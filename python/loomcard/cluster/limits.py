@@ -1,5 +1,5 @@
-"""The limits that queues state, how far they are used, and how queues stand on labelled nodes: from
-the scheduler's document to rows.
+"""Rows from the scheduler's document: the limits that queues state, how far they are used, and the
+use of labelled nodes by queues.
 
 The page of the ResourceManager shows the same rows (``LimitTable`` and ``LabelTable`` in Java).
 """
@@ -15,18 +15,19 @@ LABEL_HEADINGS = ("label", "queue", "guaranteed", "used", "of that, lent", "at m
 
 
 def limit_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
-    """A row of ``HEADINGS`` for each limit that a queue of the document states; [] where none does.
+    """Return a row of ``HEADINGS`` for each limit that a queue of the document states.
 
-    A document of an older ResourceManager, which names no limits, has none.
+    The document of an older ResourceManager states no limits.
     """
     return [[str(queue["path"]), *row] for queue in queues for row in _rows(queue)]
 
 
 def label_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
-    """A row of ``LABEL_HEADINGS`` for each label and queue that uses or states something there.
+    """Return a row of ``LABEL_HEADINGS`` for each label and queue that uses or states something
+    there.
 
-    By label, then in the order of the queues. Lent is what containers hold that asked for no label.
-    A document of an older ResourceManager has less of it, or nothing.
+    The order is by label, then by queue. Lent is what containers without a label use there. The
+    document of an older ResourceManager has fewer rows, or none.
     """
     rows = [
         [label, str(queue["path"]), *_on_label(queue, label, on)]
@@ -37,12 +38,12 @@ def label_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def amounts(resource: Mapping[str, int]) -> str:
-    """Such as ``2.25 GB, 2 vcores``; an empty resource is ``none``."""
+    """Return a text such as ``2.25 GB, 2 vcores``; an empty resource is ``none``."""
     return ", ".join(amount_lines(resource)) or "none"
 
 
 def amount_lines(resource: Mapping[str, int]) -> list[str]:
-    """The amount of each type with its unit."""
+    """Return the amount of each type with its unit."""
     return [
         memory(amount) if name == "memory_mb" else f"{amount:,} {_unit(name, amount)}"
         for name, amount in resource.items()
@@ -50,14 +51,14 @@ def amount_lines(resource: Mapping[str, int]) -> list[str]:
 
 
 def memory(mb: int) -> str:
-    """Such as ``512 MB`` or ``2.25 GB``, to two decimals from a gigabyte on."""
+    """Return a text such as ``512 MB`` or ``2.25 GB``, with two decimals from one gigabyte on."""
     if abs(mb) < 1024:
         return f"{mb} MB"
     return f"{mb / 1024:,.2f}".rstrip("0").rstrip(".") + " GB"
 
 
 def held(resource: Mapping[str, int]) -> list[str]:
-    """The lines of what is held; one dash for nothing."""
+    """Return the lines of what is used; one dash for nothing."""
     return amount_lines(resource) if any(resource.values()) else ["-"]
 
 

@@ -1,4 +1,4 @@
-"""Where jars and the folders of running clusters lie, in a checkout or an installation."""
+"""Where jars and the folders of running clusters are, in a checkout or an installation."""
 
 import os
 import shutil
@@ -8,9 +8,8 @@ from loomcard.config.shipped import PlaceError, checkout
 
 
 def jars() -> Path:
-    """The folder of Hadoop's jars and ours: a checkout's, an installation's (whose first use
-    fetches Hadoop's), or what `LOOMCARD_JARS` names. Raises PlaceError when it holds no scheduler
-    of ours.
+    """Return the folder of Hadoop's jars and ours: of a checkout, of an installation (the first use
+    fetches Hadoop's jars), or `LOOMCARD_JARS`. Raises PlaceError when our scheduler is not in it.
     """
     named = os.environ.get("LOOMCARD_JARS")
     root = checkout()
@@ -19,7 +18,7 @@ def jars() -> Path:
     elif root is not None:
         folder = root / "jvm-bridge" / "dist" / "target" / "lib"
     else:
-        from loomcard.cluster import hadoop_jars  # an HTTP client, for this case alone
+        from loomcard.cluster import hadoop_jars  # needs an HTTP client, only here
 
         folder = hadoop_jars.class_path_folder()
     if not any(folder.glob("loomcard-yarn-*.jar")):
@@ -28,7 +27,7 @@ def jars() -> Path:
 
 
 def java_home() -> Path:
-    """The Java installation to run Hadoop with: `JAVA_HOME`, or the one of `java` on the path."""
+    """Return the Java installation for Hadoop: `JAVA_HOME`, or that of `java` on the path."""
     named = os.environ.get("JAVA_HOME")
     if named and (Path(named) / "bin" / "java").exists():
         return Path(named)
@@ -39,5 +38,5 @@ def java_home() -> Path:
 
 
 def run_folder(kind: str) -> Path:
-    """Where a cluster that was left running keeps its state: `run/<kind>`, relative."""
+    """Return the relative folder of the state of a cluster left running: `run/<kind>`."""
     return Path.cwd() / "run" / kind

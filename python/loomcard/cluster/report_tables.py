@@ -1,4 +1,4 @@
-"""What policies tell about queues, as tables of words: from the scheduler's document to people.
+"""What policies report about queues, as tables of text, from the scheduler's document.
 
 The page of the ResourceManager shows the same (``ReportTables`` in Java).
 """
@@ -16,12 +16,12 @@ from loomcard.api.report import FROM_ABOVE, figures_of
 _DIGITS = decimal.Context(prec=4, rounding=decimal.ROUND_HALF_UP)
 _ABOVE = "report_from_above"
 SHARE = "share"
-"""The unit of a part of 1, which people read in percent."""
+"""The unit of a fraction of 1, which is shown in percent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of words; ``numbers`` says of each column whether it holds numbers."""
+    """A table of text; ``numbers`` says for each column whether it contains numbers."""
 
     title: str
     headings: list[str]
@@ -30,9 +30,9 @@ class Table:
 
 
 def tables(queues: Iterable[Mapping[str, Any]]) -> Iterator[Table]:
-    """The tables of the document's queues that have a report: of queues with the same figures one,
-    a row a queue; of a queue with figures of its own one of figures and values; then each table of
-    a report that is not empty.
+    """Return the tables of the document's queues that have a report. Queues with the same figures
+    share one table, with one row per queue. A queue with other figures gets a table of figures and
+    values. Then each table of a report follows that is not empty.
     """
     alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for queue in queues:
@@ -88,13 +88,13 @@ def _is_number(figure: Mapping[str, Any]) -> bool:
 
 
 def heading(figure: Mapping[str, Any]) -> str:
-    """The label of a figure or column, and its unit; a share's values are percentages."""
+    """Return the label of a figure or column and its unit; a share is shown as a percentage."""
     unit = figure.get("unit", "")
     return str(figure["label"]) + (f", {unit}" if unit not in ("", SHARE) else "")
 
 
 def text(value: Any, unit: str = "") -> str:
-    """A value as people read it; its unit is only said where it is a percentage."""
+    """Return a value as text; its unit is only shown for a percentage."""
     match value:
         case None | []:
             return "-"

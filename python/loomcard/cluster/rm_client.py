@@ -1,6 +1,6 @@
 """The ResourceManager's REST interface, as far as Loomcard uses it.
 
-`requests` is imported when something is asked: a command's help needs none.
+`requests` is imported at the first request: a command's help does not need it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 Token = Callable[[str], str]
-"""Gives the token of the ResourceManager at an address, when a change of its policy is sent."""
+"""Returns the token for the ResourceManager at an address, for a change of its policy."""
 
 TOKEN_FILE = "apply.token"  # noqa: S105 - the name of a file
-"""Where a ResourceManager keeps it, in `loomcard.state.dir`."""
+"""The file with a ResourceManager's token, in `loomcard.state.dir`."""
 
 _TOKEN = re.compile(r"[0-9A-Za-z_-]{32,256}")
 _OURS = "cluster/loomcard/"
@@ -30,7 +30,7 @@ _OURS = "cluster/loomcard/"
 _READ_S = 10.0
 _APPLY_S = 120.0  # an apply waits for a process to start and compile, and for a round to end
 _PAUSES_S = (0.2, 0.5)  # before a GET is sent again
-_FAILOVER_S = (0.5, 1.0, 2.0, 4.0, 8.0)  # the same where another ResourceManager may take over
+_FAILOVER_S = (0.5, 1.0, 2.0, 4.0, 8.0)  # the same, if another ResourceManager may take over
 _PASSING = (502, 503, 504)  # a server or proxy that may answer in a moment
 
 
@@ -40,10 +40,10 @@ def is_over(application: Document) -> bool:
 
 
 class RestError(Exception):
-    """The ResourceManager could not be asked, or said no.
+    """A request to the ResourceManager failed or was refused.
 
-    `hint` says what to do about it; `status` is the HTTP status, 0 where there was no answer;
-    `body` is the JSON object that came with a refusal, {} where there was none.
+    `hint` says what to do about it; `status` is the HTTP status, 0 without an answer; `body` is the
+    JSON object that came with a refusal, otherwise {}.
     """
 
     def __init__(self, message: str, hint: str, status: int = 0, body: Document | None = None):
@@ -54,19 +54,19 @@ class RestError(Exception):
 
 
 class _NoAnswerError(RestError):
-    """Nobody answered, or a standby did: the same question may be answered in a moment."""
+    """No answer, or only one from a standby: the same request may succeed soon."""
 
 
 class AddressError(RestError):
-    """What was given as the ResourceManager's address is none."""
+    """The given address of the ResourceManager is not an address."""
 
 
 class TokenError(RestError):
-    """What was named as the file of a token holds none, or cannot be read."""
+    """The given token file contains no token, or cannot be read."""
 
 
 def token_of(file: Path) -> Token:
-    """The token in a file, read whenever one is sent. Reading raises TokenError."""
+    """Return a reader of the token in a file; it reads before each use, and raises TokenError."""
 
     def read(_: str) -> str:
         try:
@@ -91,7 +91,7 @@ def _checked(url: str) -> str:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # a port that is none, half an IPv6 address
+    except ValueError:  # an invalid port, or an incomplete IPv6 address
         good = False
     if not good:
         raise AddressError(
@@ -101,13 +101,13 @@ def _checked(url: str) -> str:
 
 
 class ResourceManagerClient:
-    """Asks the ResourceManager at `url` (as in http://127.0.0.1:8088), as `user`.
+    """Sends requests to the ResourceManager at `url` (as in http://127.0.0.1:8088), as `user`.
 
-    `url` may name the ResourceManagers of a cluster with high availability, with commas between
-    them: the active one is found and asked, and found again after a fail-over. A GET that nobody
-    answers is sent again after each of `pauses_s` (None: some seconds in all); a change is sent
-    once. A cluster with Kerberos is asked with the caller's ticket (extra `loomcard[kerberos]`);
-    another one wants its `token` with a change of its policy.
+    `url` may name the ResourceManagers of a cluster with high availability, separated by commas:
+    the client finds the active one, and finds it again after a fail-over. A GET without an answer
+    is sent again after each of `pauses_s` (None: some seconds in all); a change is sent once. For a
+    cluster with Kerberos the caller's ticket is used (extra `loomcard[kerberos]`); any other
+    cluster requires its `token` with a change of its policy.
     Every method raises RestError.
     """
 
@@ -121,7 +121,7 @@ class ResourceManagerClient:
     ) -> None:
         self._addresses = [_checked(each.strip()) for each in url.split(",")]
         self._several = len(self._addresses) > 1
-        self._known = not self._several  # which one is active
+        self._known = not self._several  # whether the active one is known
         self.url = self._addresses[0]
         self.user = user
         self._token = token
@@ -132,37 +132,37 @@ class ResourceManagerClient:
         self._session = requests.Session()
 
     def info(self) -> Document:
-        """Version, state and start time of the ResourceManager."""
+        """Return version, state and start time of the ResourceManager."""
         return self._object("cluster/info", "clusterInfo")
 
     def metrics(self) -> Document:
-        """Counts of applications, containers and nodes; used and free memory and vcores."""
+        """Return counts of applications, containers and nodes; used and free memory and vcores."""
         return self._object("cluster/metrics", "clusterMetrics")
 
     def nodes(self) -> list[Document]:
-        """Every node with its state, rack and use."""
+        """Return every node with its state, rack and use."""
         return self._list("cluster/nodes", "nodes", "node")
 
     def applications(self) -> list[Document]:
-        """Every application that the ResourceManager remembers, oldest first."""
+        """Return every application that the ResourceManager remembers, oldest first."""
         found = self._list("cluster/apps", "apps", "app")
         return sorted(found, key=lambda app: (app["startedTime"], app["id"]))
 
     def application(self, application: str) -> Document:
-        """One application: state, finalStatus, queue, user, startedTime, diagnostics."""
+        """Return one application: state, finalStatus, queue, user, startedTime, diagnostics."""
         return self._object(f"cluster/apps/{application}", "app")
 
     def attempts(self, application: str) -> list[Document]:
-        """The attempts of an application."""
+        """Return the attempts of an application."""
         return self._list(f"cluster/apps/{application}/appattempts", "appAttempts", "appAttempt")
 
     def containers(self, application: str, attempt: str) -> list[Document]:
-        """The ResourceManager's live containers of an attempt (`appattempt_...`)."""
+        """Return the ResourceManager's live containers of an attempt (`appattempt_...`)."""
         found = self._get(f"cluster/apps/{application}/appattempts/{attempt}/containers")
         return _as_list(found.get("container"))
 
     def configuration(self) -> dict[str, str]:
-        """Hadoop's properties as the ResourceManager has them, without those left at a default."""
+        """Return the ResourceManager's Hadoop properties, without those left at a default."""
         found = self._get("/conf").get("properties")
         if not isinstance(found, list):
             raise RestError(
@@ -176,15 +176,15 @@ class ResourceManagerClient:
         }
 
     def scheduler(self) -> Document:
-        """The scheduler's document: Loomcard's own, or a stock scheduler's."""
+        """Return the scheduler's document: Loomcard's own, or a stock scheduler's."""
         return self._object("cluster/scheduler", "scheduler")
 
     def policy(self) -> Document:
-        """The applied configuration: version, hash, source and YAML text. Loomcard only."""
+        """Return the applied configuration: version, hash, source, YAML text. Loomcard only."""
         return self._of_loomcard("GET", "")
 
     def apply_policy(self, text: str, name: str) -> Document:
-        """Swaps the configuration; returns the applied version and hash."""
+        """Replace the configuration; return the applied version and hash."""
         return self._put_policy(text, {"name": name})
 
     def _put_policy(self, text: str, params: dict[str, str]) -> Document:
@@ -198,8 +198,8 @@ class ResourceManagerClient:
         )
 
     def try_policy(self, text: str, name: str) -> Document:
-        """What an apply would come to; nothing is changed: the version and hash that would govern.
-        An older ResourceManager, which would apply it, is not sent anything.
+        """Return the version and hash that an apply would give, without any change. Nothing is sent
+        to an older ResourceManager, which would apply it.
         """
         if "dry_run" not in (self.policy().get("features") or []):
             raise RestError(
@@ -209,11 +209,11 @@ class ResourceManagerClient:
         return self._put_policy(text, {"name": name, "dry_run": "true"})
 
     def policy_history(self) -> list[Document]:
-        """The versions that are still kept, newest first; the first one governs. Loomcard only."""
+        """Return the versions still kept, newest first; the first one governs. Loomcard only."""
         return _as_list(self._of_loomcard("GET", "/history").get("policies"))
 
     def roll_back_policy(self, version: int | None = None) -> Document:
-        """Applies an earlier version again (None: the one before); returns version and hash."""
+        """Apply an earlier version again (None: the previous one); return version and hash."""
         return self._of_loomcard(
             "POST",
             "/rollback",
@@ -222,7 +222,7 @@ class ResourceManagerClient:
         )
 
     def _of_loomcard(self, method: str, path: str, **more: Any) -> Document:
-        """What only a ResourceManager with Loomcard answers; another one is told by its name."""
+        """Request what only Loomcard answers; the error for another scheduler names it."""
         try:
             return self._ask(method, f"{_OURS}policy{path}", **more)
         except RestError as error:
@@ -238,7 +238,7 @@ class ResourceManagerClient:
             ) from error
 
     def kill(self, application: str) -> Document:
-        """Asks for the end of an application."""
+        """Request the end of an application."""
         return self._ask(
             "PUT",
             f"cluster/apps/{application}/state",
@@ -263,13 +263,13 @@ class ResourceManagerClient:
         return self._ask("GET", path)
 
     def _ask(self, method: str, path: str, timeout: float = _READ_S, **more: Any) -> Document:
-        """One question, asked again as the class says. `more` is for `requests`."""
+        """Send one request, and repeat it as the class says. `more` is for `requests`."""
         for pause in (*self._pauses_s, None):
             try:
                 self._find_active()
                 return self._once(method, path, timeout, **more)
             except _NoAnswerError as error:
-                # A change may have been made though no answer came; a standby makes none.
+                # A change may have been made without an answer; a standby makes no change.
                 sent = method != "GET" and self._known and not 300 <= error.status < 400
                 self._known = not self._several
                 if pause is None or sent:
@@ -278,7 +278,7 @@ class ResourceManagerClient:
         raise AssertionError("the last try returns or raises")
 
     def _find_active(self) -> None:
-        """Turns `url` to the active ResourceManager, where there are several."""
+        """Set `url` to the active ResourceManager, if there are several."""
         if self._known:
             return
         states = {}
@@ -304,7 +304,7 @@ class ResourceManagerClient:
         )
 
     def _once(self, method: str, path: str, timeout: float, **more: Any) -> Document:
-        """One request to `url`; with the caller's ticket where the answer wants one."""
+        """Send one request to `url`; with the caller's ticket if the answer requires one."""
         params = dict(more.pop("params", {}))
         if self.user is not None:
             params["user.name"] = self.user
@@ -315,8 +315,8 @@ class ResourceManagerClient:
             if self._token is not None and path.startswith(_OURS):
                 shown["X-Loomcard-Token"] = self._token(self.url)
         more |= {"timeout": timeout, "params": params, "headers": headers | shown}
-        # A standby sends its callers to the active one, by a name that may not be known here; and
-        # a token is for the address that was named, for no other.
+        # A standby redirects to the active one, by a name that may be unknown here; and a token is
+        # only for the given address.
         more["allow_redirects"] = not self._several and not shown
         answer = self._sent(method, path, **more)
         if answer.status_code == 401 and self._session.auth is None and _negotiates(answer):
@@ -343,7 +343,7 @@ class ResourceManagerClient:
 
 
 def _asked(error: requests.RequestException, url: str) -> str:
-    """The address that failed: `url`, or another to which it had sent us."""
+    """Return the address that failed: `url`, or the target of its redirect."""
     sent_to = urlsplit(str(error.request.url)) if error.request is not None else urlsplit(url)
     if sent_to.netloc == urlsplit(url).netloc:
         return url
@@ -355,9 +355,9 @@ def _negotiates(answer: requests.Response) -> bool:
 
 
 def _ticket() -> AuthBase:
-    """SPNEGO with the caller's Kerberos ticket. Raises RestError where nothing here can do it."""
+    """Return SPNEGO with the caller's Kerberos ticket. Raises RestError if it is not installed."""
     try:
-        from requests_gssapi import OPTIONAL, HTTPSPNEGOAuth  # an extra, for few
+        from requests_gssapi import OPTIONAL, HTTPSPNEGOAuth  # an extra
     except ImportError as error:
         raise RestError(
             "the ResourceManager wants a Kerberos ticket, and requests-gssapi is not installed",
@@ -404,5 +404,5 @@ def _read(answer: requests.Response, path: str) -> Document:
         hint = "it wants a Kerberos ticket: get one with kinit; klist shows those that are there"
     if answer.status_code == 404 and not remote:
         hint += f"; is {where} the whole address of a ResourceManager, as in http://HOST:8088?"
-    passing = answer.status_code in _PASSING and not body  # what the scheduler says, it means
+    passing = answer.status_code in _PASSING and not body  # with a body the scheduler has decided
     raise (_NoAnswerError if passing else RestError)(said, hint, answer.status_code, body)

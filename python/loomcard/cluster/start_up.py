@@ -1,9 +1,9 @@
-"""What embedded clusters leave behind so that later ones start sooner, on this machine only.
+"""Files that embedded clusters keep so that later clusters start sooner, on this machine only.
 
-An archive of the classes that a cluster's JVM loaded, which later JVMs map into memory instead of
-reading and checking each class (class data sharing), and the key pair that a ResourceManager makes
-at its first start. Both lie in `build` of a checkout, or in the cache folder of an installation;
-without them, and where they are damaged, a cluster starts as its first one did.
+One is an archive of the classes that a cluster's JVM loaded: later JVMs map it into memory instead
+of reading and checking each class (class data sharing). The other is the key pair that a
+ResourceManager makes at its first start. Both are in `build` of a checkout, or in the cache folder
+of an installation. If they are missing or damaged, a cluster starts as the first one did.
 """
 
 import contextlib
@@ -21,9 +21,9 @@ from typing import Final, Self
 from loomcard.config.shipped import checkout
 
 _QUIET: Final = "-Xlog:cds*=off"
-"""An archive that the JVM does not like is no matter for its user."""
+"""When the JVM rejects an archive, the user need not see a message."""
 _OLDEST_JAVA: Final = 13
-"""The first that writes an archive at its exit."""
+"""The first version that writes an archive at its exit."""
 _CHECK_S: Final = 60.0
 _KEY_FILES: Final = ("caCert", "caPrivateKey")
 _KEPT_KEY: Final = "proxy-key.json"
@@ -31,8 +31,8 @@ _KEPT_KEY: Final = "proxy-key.json"
 
 @dataclass(frozen=True)
 class ClassData:
-    """The archive, whether there is one or not, for JVMs of `java` whose class path begins with
-    `class_path`. `key`, its name, tells jars and JVM, so that others have another.
+    """The archive, existing or not, for JVMs of `java` whose class path begins with `class_path`.
+    `key`, its name, depends on jars and JVM: others have another archive.
     """
 
     key: str
@@ -41,15 +41,15 @@ class ClassData:
 
     @classmethod
     def of(cls, home: Path, jars: Path) -> Self | None:
-        """That of the Java installation in `home` with the folder `jars`; None where that Java
-        writes none.
+        """Return the archive of the Java installation in `home` with the folder `jars`; None if
+        that Java writes no archive.
         """
         try:
             release = (home / "release").read_text()
         except OSError:
             return None
         version = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
-        base = home / "lib" / "server" / "classes.jsa"  # what the archive adds to
+        base = home / "lib" / "server" / "classes.jsa"  # the archive extends it
         if version is None or int(version[1]) < _OLDEST_JAVA or not base.is_file():
             return None
         class_path = f"{jars}/*"
@@ -61,7 +61,7 @@ class ClassData:
 
     @property
     def file(self) -> Path | None:
-        """Where the archive is; None where there is none yet, or less of it than was kept."""
+        """The path of the archive; None if it does not exist yet or is incomplete."""
         for file in _archives().glob(f"{self.key}-*.jsa"):
             with contextlib.suppress(OSError):
                 if file == self._named(file.stat().st_size):
@@ -70,24 +70,24 @@ class ClassData:
 
     @property
     def options(self) -> list[str]:
-        """What lets a JVM use the archive; nothing where there is none."""
+        """The options with which a JVM uses the archive; empty without an archive."""
         file = self.file
         return [] if file is None else [f"-XX:SharedArchiveFile={file}", _QUIET]
 
     def recording(self, new: Path) -> list[str]:
-        """What makes a JVM write an archive to `new` at its exit, for `keep`."""
+        """Return the options with which a JVM writes an archive to `new` at its exit."""
         return [f"-XX:ArchiveClassesAtExit={new}", _QUIET]
 
     def keep(self, new: Path) -> None:
-        """Puts what an ended JVM left in `new` where later ones find it, in place of archives for
-        other jars; nothing if it left none, or only a part. Never raises.
+        """Move the archive that an ended JVM left in `new` to where later JVMs find it; it replaces
+        archives for other jars. Do nothing if it is missing or incomplete. Never raises.
         """
         if not new.is_file() or not self._is_whole(new):
             return
         folder = _archives()
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            # `new` may lie on another file system, and no JVM may see half a file.
+            # `new` may be on another file system, and no JVM may see an incomplete file.
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
                 pass
             shutil.move(new, part.name)
@@ -98,11 +98,11 @@ class ClassData:
                     other.unlink()
 
     def _named(self, size: int) -> Path:
-        """Of so many bytes: a JVM that is given less than a whole archive crashes."""
+        """Return the path for `size` bytes: a JVM crashes with an incomplete archive."""
         return _archives() / f"{self.key}-{size}.jsa"
 
     def _is_whole(self, new: Path) -> bool:
-        # It may crash, and says so in the folder in which it runs.
+        # The JVM may crash; it writes a report into its working folder.
         options = ["-Xshare:on", f"-XX:SharedArchiveFile={new}", "-XX:-CreateCoredumpOnCrash"]
         command = [str(self.java), *options, "-cp", self.class_path, "-version"]
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -114,11 +114,11 @@ class ClassData:
 
 
 def seed_key(state: Path) -> None:
-    """Gives a ResourceManager, whose state goes to `state`, the key pair of an earlier one.
+    """Give the ResourceManager with its state in `state` the key pair of an earlier one.
 
-    YARN makes an RSA key at each first start, for application masters that speak HTTPS, which takes
-    seconds. The state's folder is for its owner alone. Without such a key the ResourceManager makes
-    one.
+    At each first start YARN makes an RSA key, for application masters that use HTTPS; that takes
+    seconds. Only its owner can read the state's folder. Without such a key the ResourceManager
+    makes one.
     """
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     state.chmod(0o700)
@@ -131,7 +131,7 @@ def seed_key(state: Path) -> None:
 
 
 def keep_key(state: Path) -> None:
-    """Keeps the key pair of the ResourceManager of `state`, for its owner alone, if none is kept.
+    """Keep the key pair of the ResourceManager of `state`, only for its owner, if none is kept yet.
 
     Never raises.
     """
@@ -142,13 +142,13 @@ def keep_key(state: Path) -> None:
         file = _folder() / _KEPT_KEY
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
-            json.dump(parts, new)  # its owner's alone from the beginning
+            json.dump(parts, new)  # only its owner can read it from the beginning
         Path(new.name).replace(file)
 
 
 def kept_key() -> list[bytes] | None:
-    """The kept certificate and key; None where there are none, they are damaged, or others than
-    their owner may have read or written them.
+    """Return the kept certificate and key; None if they are missing or damaged, or if other users
+    than their owner may have read or written them.
     """
     file = _folder() / _KEPT_KEY
     try:
@@ -172,6 +172,6 @@ def _folder() -> Path:
     root = checkout()
     if root is not None:
         return root / "build"
-    from loomcard.cluster import hadoop_jars  # an HTTP client, for this case alone
+    from loomcard.cluster import hadoop_jars  # needs an HTTP client, only here
 
     return hadoop_jars.cache_folder()

@@ -1,9 +1,9 @@
-"""A configuration's queues as YARN's own schedulers have them, for runs that compare the two.
+"""A configuration's queues in the form of YARN's own schedulers, for runs that compare the two.
 
-What CapacityScheduler and FairScheduler can say of a queue is taken over: guarantee, weight,
-maximum, AM share, who may submit, and the options of our `capacity` and `fair`, which bear YARN's
-own names. What they cannot say is refused (amounts where YARN wants percentages) or left out (a
-user's limit as a part of the queue's maximum).
+Properties of a queue that CapacityScheduler and FairScheduler can express are taken over:
+guarantee, weight, maximum, AM share, the users that may submit, and the options of our `capacity`
+and `fair`, which have YARN's own names. Others are refused (amounts where YARN expects percentages)
+or left out (a user's limit as a part of the queue's maximum).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class StockQueue:
-    """One queue, in the words of capacity-scheduler.xml and of FairScheduler's allocation file.
+    """One queue, in the terms of capacity-scheduler.xml and of FairScheduler's allocation file.
 
-    `capacity`: percent of the parent's, or a weight such as `3w` at a level where nobody states a
-    guarantee; `least` and `most`: FairScheduler's minResources and maxResources, "" for none.
+    `capacity`: percent of the parent's, or a weight such as `3w` at a level where no queue states a
+    guarantee. `least` and `most`: FairScheduler's minResources and maxResources, "" if not set.
     """
 
     path: str
@@ -57,17 +57,17 @@ def stock_queues(
     *,
     whole: bool,
 ) -> StockQueue:
-    """The tree of a compiled configuration, from the root, on a cluster that has `capacity`.
+    """Return the tree of a compiled configuration, from the root, on a cluster with `capacity`.
 
-    `whole`: guarantees that are stated at a level must add up to 100 %, as CapacityScheduler wants
-    it. Raises RenderError where a level cannot be said in YARN's words.
+    `whole`: the guarantees stated at a level must add up to 100 %, as CapacityScheduler requires.
+    Raises RenderError when YARN's terms cannot express a level.
     """
     amounts = list(zip(resource_types, capacity, strict=True))
     return _Tree(config, amounts, whole).queue(0, _MILLION, 1.0)
 
 
 def config_of_queues(paths: Sequence[str]) -> dict[str, Any]:
-    """A compiled configuration that has just these leaf queues, all alike."""
+    """Return a compiled configuration with only these leaf queues, all equal."""
     from loomcard.config import compile_config
 
     root: dict[str, Any] = {"version": 1, "kind": "policy", "policy": "fair"}
@@ -79,7 +79,7 @@ def config_of_queues(paths: Sequence[str]) -> dict[str, Any]:
 
 
 def capacity_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What our `capacity` at the root says beside the queues; YARN's defaults elsewhere."""
+    """Return the options of our `capacity` at the root; YARN's defaults for another policy."""
     root = config["queues"][0]
     return dict(root["options"]) if root["policy"] == "capacity" else {}
 
@@ -97,7 +97,7 @@ class _Tree:
         self.rules = root["options"].get("levels", {}) if fair else {}
 
     def queue(self, index: int, guaranteed_ppm: float, maximum_part: float) -> StockQueue:
-        """One queue; the guarantee in ppm of the cluster, the maximum as a part of it."""
+        """Return one queue; the guarantee is in ppm of the cluster, the maximum a part of it."""
         queue = self.queues[index]
         below = [i for i, each in enumerate(self.queues) if each["parent"] == index]
         shares = self._shares(queue["path"], [self.queues[i] for i in below])
@@ -129,7 +129,7 @@ class _Tree:
             most=self._amounts(most) if most < 1 else "",
             weight=queue["weight"],
             am_share=queue["am_share_ppm"] / _MILLION,
-            # YARN adds the parent's lists to a queue's own, so only leaves name anybody.
+            # YARN adds the parent's lists to a queue's own, so only leaves list users.
             submit=_acl(queue["submit"]) if leaf else " ",
             administer=_acl(queue["administer"]) if leaf else " ",
             rule=self.rules.get(path, self.default_rule),

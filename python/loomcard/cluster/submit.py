@@ -29,7 +29,7 @@ class SubmissionError(Exception):
 class Client:
     """Runs Hadoop clients on this machine against the cluster that `conf_dir` describes.
 
-    `work_dir` is where they run, with relative paths of their arguments, and leave their logs.
+    They run in `work_dir`, which relative paths in their arguments refer to, and log there.
     """
 
     conf_dir: Path
@@ -44,7 +44,7 @@ class Client:
         user: str | None = None,
         definitions: Sequence[str] = (),
     ) -> "Submission":
-        """Starts the client; `definitions` are Hadoop properties of the job, `name=value`."""
+        """Start the client; `definitions` are Hadoop properties of the job, `name=value`."""
         self.work_dir.mkdir(parents=True, exist_ok=True)
         defined = [*definitions, *([f"mapreduce.job.queuename={queue}"] if queue else [])]
         number = len(list(self.work_dir.glob("client-*.log")))
@@ -77,18 +77,18 @@ class Client:
 
 @dataclass(frozen=True)
 class Submission:
-    """One client at work."""
+    """One running client."""
 
     program: Program
     process: subprocess.Popen[bytes]
     log: Path
 
     def applications(self) -> list[str]:
-        """The applications that it has submitted so far."""
+        """Return the applications that it has submitted so far."""
         return _SUBMITTED.findall(self.log.read_text(errors="replace"))
 
     def application(self, seconds: float = 120) -> str:
-        """Waits for the first application's id. Raises SubmissionError if none comes."""
+        """Wait for the first application's id. Raises SubmissionError if it is not submitted."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             ended = self.process.poll() is not None
@@ -105,7 +105,7 @@ class Submission:
         )
 
     def wait(self, seconds: float = 600) -> int:
-        """Waits for the client's end; returns its exit status. Raises SubmissionError if late."""
+        """Wait for the client's end; return its exit status. Raises SubmissionError if late."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -114,14 +114,14 @@ class Submission:
             ) from None
 
     def wait_until(self, over: Callable[[], bool], grace_s: float = 5) -> None:
-        """Waits until `over`, and at most `grace_s` more for the client to notice it."""
+        """Wait until `over`, and at most `grace_s` more until the client notices it."""
         while not over():
             time.sleep(_LOOK_S)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(grace_s)
 
     def reason(self) -> str:
-        """The line of the client's log that says why it failed, as far as one can tell."""
+        """Return the line of the client's log that most likely says why it failed."""
         said = self.log.read_text(errors="replace").splitlines()
         lines = [line for line in said if line.strip()]
         telling = [line for line in lines if "Exception" in line and not line.startswith("\tat ")]
@@ -129,7 +129,7 @@ class Submission:
         return _THROWN.sub("", last.strip())[:400]
 
     def stop(self) -> None:
-        """Ends the client if it still runs; what it has submitted goes on."""
+        """End the client if it still runs; its submitted applications continue."""
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
         self.process.wait()
