@@ -68,7 +68,7 @@ _WRONG_PATH: Final = {
     errno.EPERM,
     errno.EROFS,
 }
-"""What the system says of a path that somebody gave."""
+"""Errors of the system for a path that the user gave."""
 
 app = typer.Typer(
     cls=Commands,
@@ -104,7 +104,7 @@ def _options(
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
+    """Run the command; return its exit status."""
     with contextlib.suppress(ValueError):  # not the main thread
         # What gets SIGTERM takes its cluster and its jobs' clients with it, as on Ctrl-C.
         signal.signal(signal.SIGTERM, _end)
@@ -146,7 +146,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _status_of(error: Exception) -> int | None:
-    """The exit status that an error's class stands for; None for an error of ours."""
+    """Return the exit status for an error's class; None for an error of ours."""
     for each in type(error).__mro__:
         name = f"{each.__module__}.{each.__qualname__}"
         if name in BAD_INPUT:
@@ -157,14 +157,14 @@ def _status_of(error: Exception) -> int | None:
 
 
 def _extra_of(error: ModuleNotFoundError) -> str | None:
-    """The extra to install for a package that is not there; None where no extra has it."""
+    """Return the extra to install for a missing package; None if no extra has it."""
     extra = EXTRAS.get((error.name or "").partition(".")[0])
     wanted = sys.argv[1:2]
     return "report" if extra == "simulate" and wanted in (["report"], ["demo"]) else extra
 
 
 def _pipe_closed() -> int:
-    """The reader went away, as `head` does: there is nobody to tell of it."""
+    """End quietly: the reader of the output has closed it, as `head` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
     return 1
 

@@ -83,7 +83,7 @@ COMMANDS: Final = {
 
 
 def load(name: str) -> Any:
-    """The command ``name`` in full, with its options. Raises KeyError for an unknown one."""
+    """Return the command ``name``, with its options. Raises KeyError for an unknown one."""
     module, _, attribute = COMMANDS[name][0].partition(":")
     found = getattr(import_module(module), attribute)
     group = typer.Typer(add_completion=False)
@@ -95,7 +95,7 @@ def load(name: str) -> Any:
 
 
 class _LazyCommand(TyperCommand):
-    """Stands for a command in lists and completions; becomes it when it is called."""
+    """Replaces a command in lists and completions; loads the command when it is called."""
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
         return load(str(self.name)).make_context(*arguments, **more)

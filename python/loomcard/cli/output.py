@@ -67,30 +67,30 @@ TokenFile = Annotated[
 
 
 def command_line() -> tuple[str, ...]:
-    """What was typed, as a manifest keeps it."""
+    """Return the command line, as a manifest keeps it."""
     return ("loomcard", *sys.argv[1:])
 
 
 def print_json(document: Any) -> None:
-    """Prints a document to standard output."""
+    """Print a document to standard output."""
     typer.echo(json.dumps(document, indent=2))
 
 
 def console(*, markup: bool = False) -> Console:
-    """Where tables go; plain text that wraps at no width when it is not a terminal. ``markup``:
-    whether text in brackets is rich's; not where it may come from files or from users' jobs.
+    """Return the console for tables; if it is no terminal, it prints plain text without wrapping.
+    ``markup``: whether text in brackets is rich's; not for text from files or from users' jobs.
     """
     out = Console(highlight=False, markup=markup)
     return out if out.is_terminal else Console(highlight=False, markup=markup, width=140)
 
 
 def printable(text: str) -> str:
-    """Text from elsewhere without what a terminal would act upon; ? stands for each such sign."""
+    """Return foreign text with ? for each character on which a terminal would act."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def moment(at_ms: int) -> str:
-    """Milliseconds since 1970 as a date and a time of this machine's zone."""
+    """Return milliseconds since 1970 as a date and time in this machine's time zone."""
     return datetime.fromtimestamp(at_ms / 1000).astimezone().isoformat(" ", "seconds")
 
 
@@ -106,7 +106,7 @@ def if_interrupted(state: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def waiting(what: str, total: int | None = None) -> Iterator[Progress]:
-    """A progress bar on standard error, none in a pipe; gone when done. Its task is `what`."""
+    """Show a progress bar on standard error, except in a pipe; remove it when done."""
     columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
     if total is not None:
         columns.insert(2, MofNCompleteColumn())
