@@ -10,7 +10,7 @@ _ENDED = ("FINISHED", "FAILED", "KILLED")
 
 
 def of_workload(named: str) -> ClusterFacts:
-    """The cluster of a workload's file, or of one that ships. Raises FindingsError."""
+    """Return the cluster of a workload's file or shipped workload. Raises FindingsError."""
     from loomcard.workload.loading import find, load  # and with it every generator
 
     file: Path = find(named)
@@ -22,7 +22,7 @@ def of_workload(named: str) -> ClusterFacts:
 
 
 def of_resource_manager(client: ResourceManagerClient) -> ClusterFacts:
-    """The cluster that runs there, with what lives in its queues. Raises RestError."""
+    """Return the running cluster, with the contents of its queues. Raises RestError."""
     about = client.scheduler()["schedulerInfo"]
     ours = about.get("cluster", {})
     capacity, smallest = ours.get("capacity"), ours.get("minimum_allocation", {})
@@ -43,7 +43,7 @@ def _amounts(document: Document) -> dict[str, int]:
 
 
 def _full_path(queue: str, about: Document) -> str:
-    """A queue's path: YARN may report the last name alone."""
+    """Return a queue's path: YARN may report only the last name."""
     paths = [str(each["path"]) for each in about.get("queues", ()) if isinstance(each, dict)]
     if queue in paths or queue.startswith("root"):
         return queue

@@ -14,13 +14,13 @@ import typer
 from loomcard.cli.output import printable, waiting
 
 SHOWN = 10
-"""So many journals that differ are printed; all are counted."""
+"""At most so many journals that differ are printed; all are counted."""
 
 
 def replayed(file: str, policy_path: list[Path] | None, journal: Path) -> dict[str, Any]:
-    """The journals at ``journal`` replayed under a configuration that has no errors: ``files`` and
-    ``rounds`` that were replayed, and in ``differ`` the first difference of each file that has one.
-    Raises JournalError and InputError.
+    """Replay the journals at ``journal`` under a configuration without errors. Return how many
+    ``files`` and ``rounds`` were replayed, and in ``differ`` the first difference of each file that
+    has one. Raises JournalError and InputError.
     """
     from loomcard.config import compile_config
     from loomcard.config.source import resolve

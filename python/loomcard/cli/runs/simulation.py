@@ -38,8 +38,8 @@ def run_simulation(
     processes: int | None,
     as_json: bool,
 ) -> None:
-    """Simulates each policy, prints the figures and, with ``out``, keeps the runs there. Raises
-    typer.Exit with STOPPED where Ctrl-C ended it.
+    """Simulate each policy, print the figures and, with ``out``, keep the runs there. Raises
+    typer.Exit with STOPPED if Ctrl-C ended it.
     """
     chosen = choices(policies, Path())
     only_ours(chosen)
@@ -76,7 +76,7 @@ def run_simulation(
 
 
 def _refuse_other_results(out: Path, about: dict[str, Any]) -> None:
-    """A folder that holds another run's results is not written over. Raises InputError."""
+    """Raise InputError if the folder contains another run's results."""
     if not (out / MANIFEST).exists():
         return
     before = read_json(out / MANIFEST)
@@ -92,7 +92,7 @@ def _refuse_unwritable(out: Path) -> None:
 
 
 def only_ours(chosen: Sequence[Choice]) -> None:
-    """Stock schedulers run on real YARN only. Raises InputError."""
+    """Raise InputError for stock schedulers, which run only on real YARN."""
     stock = [choice.name for choice in chosen if choice.text is None]
     if stock:
         raise InputError(
@@ -106,7 +106,7 @@ def only_ours(chosen: Sequence[Choice]) -> None:
 
 @contextmanager
 def _bars(names: list[str], total: int) -> Iterator[Callable[[int, Step], None]]:
-    """A bar a run on standard error: simulated time, applications, containers a second."""
+    """Show one bar per run on standard error: simulated time, applications, containers per s."""
     screen = Console(stderr=True)
     text = TextColumn("{task.fields[said]}")
     columns = [TextColumn("{task.description}"), BarColumn(), text, TimeElapsedColumn()]
