@@ -30,9 +30,9 @@ class ContainerRow(NamedTuple):
 
 @dataclass(slots=True)
 class ApplicationRecord:
-    """One application: when it came, and the intervals in which it demanded, that is held or asked
-    for at least one container that is not its AM's. ``diagnostics``: why it failed or was killed,
-    where the engine says so.
+    """One application: when it was submitted, and the intervals in which it demanded: it used or
+    asked for at least one container other than its AM's. ``diagnostics``: why it failed or was
+    killed, if the engine says so.
     """
 
     id: str
@@ -49,7 +49,7 @@ Limit = float | dict[str, int]
 
 
 class QueueShare(NamedTuple):
-    """What a queue has beside its siblings, as its configuration says."""
+    """A queue's share among its siblings, as its configuration says."""
 
     weight: float = 1.0
     guaranteed: Limit = 0.0  # a part: of what its parent is guaranteed
@@ -60,13 +60,13 @@ class QueueShare(NamedTuple):
 class RunRecord:
     """One run of one workload under one policy with one seed, on one engine.
 
-    ``capacity``: (from_ms, whole cluster) steps, for nodes come and go. ``queues``: what each
-    has beside its siblings, by path. ``finished``: False where the run was stopped before its end.
-    ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
+    ``capacity``: (from_ms, whole cluster) steps, since nodes come and go. ``queues``: the share of
+    each among its siblings, by path. ``finished``: False if the run was stopped before its end.
+    ``ideals_ms``: by application, its least time if it could use the whole cluster alone;
     ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not known.
     ``states``: what policies reported of theirs, over time. ``stalls``: how often a queue stalled,
     since its policy left an ask waiting that could have been served. ``allocations``: how many
-    containers were allocated by the ``policy`` and by the ``fallback``; {} where nobody says so.
+    containers were allocated by the ``policy`` and by the ``fallback``; {} if unknown.
     """
 
     policy: str
