@@ -145,7 +145,7 @@ def ours(folder: Path, chosen: Chosen) -> dict[str, object]:
         (folder / f"{name}.json").write_text(canonical_json(compiled))
     return {
         "loomcard.python": sys.executable,
-        "loomcard.setup.path": folder / "setup.json",
+        "loomcard.setup.path": folder / "config.json",
         "loomcard.queue-acls.setup": folder / "queue-acls.json",
         "loomcard.policy.file": folder / "policy.yml",
         "loomcard.policy.path": policies,
