@@ -7,7 +7,7 @@ from loomcard.api.entitlement import potential
 from loomcard.api.fill import ALL, RESERVED, take_turn
 from loomcard.api.headroom import Amounts
 from loomcard.api.lazy_heap import Entry, LazyHeap
-from loomcard.api.member_index import MemberIndex, only_shape_of
+from loomcard.api.member_index import MemberIndex, only_shape_of, shapes_of
 from loomcard.api.orders import LazyOrder
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.policy import ENDED_KEPT
@@ -73,6 +73,7 @@ __all__ = [
     "report_waiting",
     "room_for",
     "serve_reservations",
+    "shapes_of",
     "take_turn",
     "unmarked",
     "want_first",

@@ -127,13 +127,18 @@ def test_ctrl_c_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert list((tmp_path / "run").iterdir()) == []
 
 
+def needs_no_java(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command runs in the folder, and looks for neither Java nor jars."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(paths, "java_home", lambda: None)
+    monkeypatch.setattr(paths, "jars", lambda: None)
+
+
 def test_what_cannot_be_removed_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file where the demo's folder is to be; nothing is started."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paths, "java_home", lambda: None)
-    monkeypatch.setattr(paths, "jars", lambda: None)
+    needs_no_java(tmp_path, monkeypatch)
     Path("run").mkdir()
     file = tmp_path / "run" / "demo"
     file.touch()
@@ -145,9 +150,7 @@ def test_a_full_disk_is_said_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line that says how much is wanted; else the jobs would wait for minutes."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paths, "java_home", lambda: None)
-    monkeypatch.setattr(paths, "jars", lambda: None)
+    needs_no_java(tmp_path, monkeypatch)
     monkeypatch.setattr(demo.real_jobs, "run", lambda *_: pytest.fail("it was started"))
     monkeypatch.setattr(demo.shutil, "disk_usage", lambda _: SimpleNamespace(free=30 << 20))
     assert run(["demo"]) == 1

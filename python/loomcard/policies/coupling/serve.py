@@ -210,7 +210,7 @@ class Serving(Chooser):
         """
         for ask in job.others:
             if self._may(ask):
-                yield self._anywhere(ask)
+                yield ask
                 if self._got:
                     return True
         node, left = visit.node, visit.node.room
@@ -272,10 +272,6 @@ class Serving(Chooser):
         some = self.view.first_fit(ask.size, ask.label) is not None or bool(ask.reservations)
         return some and ask.count > 0 and self.plan.limited(ask) is None and self.plan.allows(ask)
 
-    def _anywhere(self, ask: Ask) -> Ask:
-        self._node = None
-        return ask
-
     def _others(self) -> Iterator[Ask | None]:
         """Yield asks that are neither map nor reduce, at once and in fair order."""
         full, by_id = self._full, self.jobs.by_id
@@ -289,7 +285,7 @@ class Serving(Chooser):
             for ask in job.others if job is not None else ():
                 if (ask.size, ask.label) in self._full or not self._may(ask):
                     continue
-                yield self._anywhere(ask)
+                yield ask
                 if self._got:
                     if ask.application.id in self.jobs.entries:
                         heappush(heap, self.jobs.entries[ask.application.id])

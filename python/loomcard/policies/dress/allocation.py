@@ -21,7 +21,7 @@ from loomcard import (
     headroom_by_user,
     no_room,
 )
-from loomcard.advanced import RESERVED, Amounts, MemberIndex, only_shape_of, want_room
+from loomcard.advanced import RESERVED, Amounts, MemberIndex, only_shape_of, shapes_of, want_room
 from loomcard.policies.dress.jobs import UNKNOWN
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, dominant
 
@@ -44,7 +44,7 @@ class CategoryQueue(MemberIndex):
         self.kind = kind
         self.pools = pools
         self.closed = ClosedShapes(self)
-        self.shapes: dict[Member, tuple[Shape, ...]] = {}  # that each has entries for
+        self.shapes: dict[Member, tuple[Shape | None, ...]] = {}  # that each has entries for
 
     def __contains__(self, shape: object) -> bool:
         return shape in self.pools.exhausted or shape in self.closed
@@ -55,7 +55,7 @@ class CategoryQueue(MemberIndex):
         if self.pools.category_of.get(member) == self.kind:
             super().rekey(order, member)
             if member in self.entries:
-                self.shapes[member] = asked_shapes(member)
+                self.shapes[member] = tuple(shapes_of(member))
         else:
             self.entries.pop(member, None)
 
@@ -65,7 +65,7 @@ class CategoryQueue(MemberIndex):
         return (
             entry is not None
             and entry[1] == self.key(app)
-            and self.shapes[app] == asked_shapes(app)
+            and self.shapes[app] == tuple(shapes_of(app))
         )
 
     def key(self, app: Application) -> tuple[int, bool, float]:
@@ -84,11 +84,6 @@ class CategoryQueue(MemberIndex):
     def first_open(self) -> Any:
         """Return the same as ``first``, but ignore whether the nodes are full."""
         return self.top(self.closed) if self.entries else None
-
-
-def asked_shapes(app: Any) -> tuple[Shape, ...]:
-    """The shapes that an application asks for."""
-    return tuple(dict.fromkeys((ask.size, ask.label) for ask in app.asks if ask.count > 0))
 
 
 class ClosedShapes:
