@@ -1,7 +1,7 @@
 """Random trees under H-DRF and its baselines: who leaves the static allocation, who breaks a
 guarantee, and how soon a leaf that wakes has its share.
 
-On the paper's rules as pure functions (`policies/hdrf/rounds.py`), without a cluster.
+On the paper's rules as pure functions (`benchmarks/hdrf_pool.py`), without a cluster.
 docs/policies/hdrf.md holds the figures. Run it with `make hdrf-trees`.
 """
 
@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.hdrf_pool import ROUNDS, Pool, churn, fill
 from loomcard.policies.hdrf.paper import (
     Node,
     dominant_share,
@@ -24,7 +25,6 @@ from loomcard.policies.hdrf.paper import (
     static_hdrf,
     static_hdrf_tasks,
 )
-from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
 
 KINDS = ((2, 2), (2, 3), (3, 2), (3, 3))
 """Depth of the leaves, and how many resources there are."""

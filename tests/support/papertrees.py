@@ -2,8 +2,8 @@
 
 from itertools import chain, cycle, islice
 
+from benchmarks.hdrf_pool import ROUNDS, Pool, churn, fill
 from loomcard.policies.hdrf.paper import Node
-from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
 
 
 def tree(spec: dict, weights: dict[str, float] | None = None, name: str = "root") -> Node:

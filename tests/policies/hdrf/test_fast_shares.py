@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from loomcard.policies.hdrf.fast_shares import COPIES, FastShares, FittingShares
 from loomcard.policies.hdrf.paper import Node, update_shares
-from loomcard.policies.hdrf.rounds import alloc
 from loomcard.policies.hdrf.rules import hdrf
+from loomcard.policies.hdrf.share_tree import alloc
 
 DEMANDS = st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any)
 EVENTS = st.lists(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.hdrf_pool import ROUNDS, Pool, churn, fill
 from loomcard.policies.hdrf.paper import (
     SETTINGS,
     Node,
@@ -15,7 +16,6 @@ from loomcard.policies.hdrf.paper import (
     static_hdrf,
     static_slices,
 )
-from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
 from loomcard.policies.hdrf.rules import collapsed_target
 
 EPS = 0.004

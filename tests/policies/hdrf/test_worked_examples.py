@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from benchmarks.hdrf_pool import ROUNDS, Pool, churn, fill, hdrf_round
 from loomcard.policies.hdrf.paper import (
     SETTINGS,
     dominant_share,
@@ -11,7 +12,6 @@ from loomcard.policies.hdrf.paper import (
     static_hdrf,
     static_hdrf_tasks,
 )
-from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill, hdrf_round
 from loomcard.policies.hdrf.rules import hdrf
 from papertrees import (
     BOTH_FULL,
@@ -341,5 +341,5 @@ def test_the_static_fill_bounds_tasks_and_refuses_tasks_of_nothing():
     assert [held[leaf] for leaf in root.leaves()] == [
         pytest.approx(want) for want in ((3, 0), (7, 0), (0, 10))
     ]
-    with pytest.raises(ValueError, match="x: it wants tasks of nothing"):
+    with pytest.raises(ValueError, match="x: it wants tasks without a demand"):
         static_hdrf(tree({"x": (0, 0), "y": (1, 0)}), (10, 10), 0.01)

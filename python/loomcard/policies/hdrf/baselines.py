@@ -1,7 +1,6 @@
 """Policies to compare H-DRF with: its descent by other rules.
 
-Each of them starves some leaf or breaks a guarantee that H-DRF keeps; they are here for
-measurements.
+Each of them starves some leaf or breaks a guarantee that H-DRF keeps. They are for measurements.
 """
 
 from __future__ import annotations
@@ -11,18 +10,16 @@ from typing import ClassVar
 
 from loomcard import ClusterView, Shape
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
-from loomcard.policies.hdrf.paper import (
-    Node,
-)
+from loomcard.policies.hdrf.paper import Node
 from loomcard.policies.hdrf.policy import HierarchicalPolicy, Leafs
-from loomcard.policies.hdrf.rounds import (
+from loomcard.policies.hdrf.rules import RULES
+from loomcard.policies.hdrf.share_tree import (
     ShareTree,
     alloc,
 )
-from loomcard.policies.hdrf.rules import RULES
 
 BLOCKED = "BLOCKED"
-"""The rule by which no leaf is served before one that is first and cannot be served."""
+"""The reason of an ask that waits because the first leaf cannot be served."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +53,8 @@ class PerLevelDRF(_Baseline):
         """Return the usual leaf; with ``stop_at_blocked`` the first, even if it is blocked."""
         if not self.stop_at_blocked:
             return super().next_leaf(trees, partition, fitting)
-        everybody = partition.shares(frozenset(partition.tree.wanted))
-        return alloc(partition.tree.root, everybody.first)
+        every = partition.shares(frozenset(partition.tree.wanted))
+        return alloc(partition.tree.root, every.first)
 
     def idles(self, view: ClusterView, partition: Partition) -> str | None:
         """Return the usual rule; with ``stop_at_blocked`` BLOCKED, if some ask would fit."""
@@ -100,7 +97,7 @@ class CollapsedFixed(_Baseline):
 
 @dataclass(frozen=True)
 class CollapsedRecalculated(_Baseline):
-    """Flat weighted DRF whose weights follow who demands: the leaf furthest below its target first.
+    """Flat weighted DRF whose weights follow the demand: the leaf furthest below its target first.
 
     Targets are those of variant B of docs/papers/hdrf.md 2.3, filled again for each task.
     ``headroom`` and ``leaf``: as for hdrf.

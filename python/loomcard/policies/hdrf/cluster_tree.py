@@ -1,4 +1,4 @@
-"""From the mirror to the trees of shares: leaves that follow applications, one tree a partition."""
+"""The trees of shares, one per partition, kept up to date with the applications of the view."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from loomcard import Application, ClusterView, Member, Node, Queue, Resource, Sh
 from loomcard.advanced import applications_below, room_for
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.fit import LeafLimits, Servers
-from loomcard.policies.hdrf.rounds import Shares, ShareTree
+from loomcard.policies.hdrf.share_tree import Shares, ShareTree
 
 
 class Partition:
-    """The tree of one partition, of whose capacity its shares are, and what is wanted in it."""
+    """The tree of one partition and what is wanted in it; shares are parts of its capacity."""
 
     def __init__(self, label: str, capacity: Resource, tree: ShareTree, servers: Servers) -> None:
         self.label = label
@@ -29,15 +29,15 @@ class Partition:
         self._fitting: frozenset[Shape] = frozenset()
 
     def look(self, used: Node | None = None) -> frozenset[Shape]:
-        """The wanted shapes for which a server has room now; the others are blocked. ``used``: a
-        container more is on this server since the last look, and nothing else is new.
+        """Return the wanted shapes for which a server has room now; the others are blocked.
+        ``used``: the only change since the last look is one more container on this server.
         """
         first = self._servers.first
         if self._version != self.tree.version:
             self._version = self.tree.version
             self.wanted = list(self.tree.wanted)
             self._servers.want(self.label, [size for size, _ in self.wanted])
-            self.tree.put_back()  # where less headroom is left, more fits
+            self.tree.put_back()  # with less headroom, more fits
             used = None
         if used is None:
             self._spots = {s: node for s in self.wanted if (node := first(*s)) is not None}
@@ -55,7 +55,7 @@ class Partition:
         return self._fitting
 
     def shares(self, fitting: frozenset[Shape]) -> Shares:
-        """Algorithms 2 and 3 while this fits."""
+        """Return the shares of Algorithms 2 and 3 while these shapes fit."""
         return self.tree.at(fitting, self._unsaturated)
 
     def _unsaturated(self) -> list[bool]:
@@ -66,9 +66,9 @@ class Partition:
         self, whole: Resource, held: Callable[[paper.Node], float],
         children: Callable[[paper.Node], Iterable[paper.Node]] = lambda n: n.children,
     ) -> dict[paper.Node, float]:  # fmt: skip
-        """What each node is guaranteed now: what ``held`` says that it has is the most that is due
-        to one that wants no more. A queue's ``guaranteed`` is its largest part of a resource of the
-        ``whole`` cluster.
+        """Return what each node is guaranteed now. A node that wants no more is guaranteed at most
+        what it uses (``held``). A queue is promised its ``guaranteed``, as its largest part of a
+        resource of the ``whole`` cluster.
         """
 
         def promised(child: paper.Node) -> float:
@@ -83,15 +83,15 @@ class Partition:
         return paper.guarantees(self.tree.root, demanding, held, promised, children)
 
     def fractions(self, amounts: Sequence[int]) -> tuple[float, ...]:
-        """Amounts as parts of what the partition has, of each resource that it has at all."""
+        """Return amounts as parts of the partition's capacity, for the resources that it has."""
         return tuple([amounts[r] / c for r, c in zip(self.types, self.capacity, strict=True)])
 
     def share(self, amounts: Sequence[int]) -> float:
-        """The largest of these parts."""
+        """Return the largest of these parts."""
         return max(self.fractions(amounts), default=0.0)
 
     def child(self, queue: Queue) -> paper.Node | None:
-        """A queue in the tree, if it is there."""
+        """Return the node of a queue, or None if the tree has none."""
         return self.branches.get(queue) or self.leaves.get(queue)
 
 
@@ -110,14 +110,14 @@ class PartitionTrees:
         self.partitions: dict[str, Partition] = {}
         self.promising: dict[Queue, list[Queue]] = {}  # queues with children that are guaranteed
         self.changed: dict[Member, None] = {}
-        self.withheld: dict[str, list[int]] = {}  # by path of a queue that holds back
+        self.withheld: dict[str, list[int]] = {}  # by path of a queue that withholds its asks
         self.unreported: dict[Application, None] = {}  # changed, and no reason given yet
         self._make = make
         self._scope = view.queue
         self._version = -1
         self._owner: dict[Queue, Queue | None] = {}  # of a leaf queue: the queue that is the leaf
         self._inside: dict[Queue, dict[Application, dict[Shape, None]]] = {}  # of a queue as a leaf
-        self._held_by: dict[Application, Queue] = {}  # in which of them an application is
+        self._leaf_with: dict[Application, Queue] = {}  # in which of them an application is
         self._leaf_limits: dict[Queue, LeafLimits] = {}
         self._governed: list[Queue] = []
         self.queues: list[Queue] = []  # those that are nodes of the trees
@@ -125,7 +125,7 @@ class PartitionTrees:
         self._read(view.queue, by_queue)
 
     def _read(self, queue: Queue, by_queue: bool) -> None:
-        """Which queues are branches, which are leaves; and hear of what happens below them."""
+        """Find which queues are branches and which are leaves; watch what changes below."""
         self._governed.append(queue)
         self.queues.append(queue)
         if queue.leaf:
@@ -149,7 +149,7 @@ class PartitionTrees:
             self._watch(child, owner)
 
     def used(self, member: Member, label: str) -> Sequence[int]:
-        """What a member holds on the nodes of one partition."""
+        """Return what a member uses on the nodes of one partition."""
         if len(self.partitions) == 1:
             return member.used
         total = [0] * len(member.used)
@@ -160,23 +160,23 @@ class PartitionTrees:
         return total
 
     def governs(self, queue: Queue) -> bool:
-        """No other policy serves the applications of a leaf queue."""
+        """Return whether this policy serves the applications of a leaf queue."""
         owner = self._owner.get(queue, queue)
         return queue in self._owner and (owner is None or not self.decides_itself(owner))
 
     def decides_itself(self, queue: Queue) -> bool:
-        """A queue with a policy of its own."""
+        """Return whether a queue has its own policy."""
         return queue.policy is not None and queue is not self._scope
 
     def changed_inside(self) -> Iterator[Queue]:
-        """Queues as leaves in which something changed since the last update."""
+        """Yield the queues that are leaves in which something changed since the last update."""
         for member in self.changed:
             owner = None if isinstance(member, Queue) else self._owner.get(member.queue)
             if owner is not None:
                 yield owner
 
     def update(self) -> None:
-        """Follow what changed since the last call."""
+        """Take in what changed since the last call."""
         self.servers.update()
         if self._version != self.view.capacity_version:
             self._version = self.view.capacity_version
@@ -192,7 +192,7 @@ class PartitionTrees:
         for member in changed:
             if isinstance(member, Queue):
                 again[member] = None
-            elif only is None or not self._holds_otherwise(only, member):
+            elif only is None or not self._only_use_changed(only, member):
                 if member.queue in self._leaf_limits:
                     gated[member.queue] = None
                 self._application(member, again)
@@ -208,7 +208,7 @@ class PartitionTrees:
             self._moved.clear()
 
     def _plant(self) -> None:
-        """Rebuild the trees: another capacity makes every share and every guarantee another."""
+        """Rebuild the trees, because a change of capacity changes every share and guarantee."""
         self.partitions.clear()
         promised = {q: [c for c in q.children if any(c.guaranteed)] for q in self._governed}
         self.promising = {queue: children for queue, children in promised.items() if children}
@@ -231,9 +231,9 @@ class PartitionTrees:
         for limits in self._leaf_limits.values():
             limits.verdicts.clear()
 
-    def _holds_otherwise(self, partition: Partition, app: Application) -> bool:
-        """Of an application that wants what it wanted before, in a queue without limits, nothing
-        but what it holds is another; most changes are such. Whether it is so.
+    def _only_use_changed(self, partition: Partition, app: Application) -> bool:
+        """Update only what an application uses, if nothing else about it changed and its queue has
+        no limits; most changes are of this kind. Return whether this was so.
         """
         leaf, asks, queue = partition.leaves.get(app), app.asks, app.queue
         if leaf is None or len(asks) != 1 or len(leaf.wanted) != 1 or not asks[0].count:
@@ -260,9 +260,9 @@ class PartitionTrees:
             if not here or owner is not None or above is not branch:
                 partition.tree.remove(partition.leaves.pop(app))
                 self._moved.update(dict.fromkeys(above.member.capped))
-        old = self._held_by.get(app)
+        old = self._leaf_with.get(app)
         if old is not None and (old is not owner or not here):
-            del self._held_by[app]
+            del self._leaf_with[app]
             self._inside[old].pop(app, None)
             again[old] = None
         if not here or queue not in self._owner:
@@ -271,17 +271,17 @@ class PartitionTrees:
         asks = [ask for ask in app.asks if ask.count > 0]
         may = asks if limits is None else [a for a in asks if limits.allows(a)]
         if owner is None or not self.decides_itself(owner) or len(may) < len(asks):
-            self.unreported[app] = None  # else its own policy is asked, and reports
+            self.unreported[app] = None  # otherwise its own policy reports
         shapes: dict[Shape, None] = {(ask.size, ask.label): None for ask in may}
         if owner is None:
             self._leaf(app, queue, shapes)
             return
-        self._held_by[app] = owner
+        self._leaf_with[app] = owner
         self._inside[owner][app] = shapes
         again[owner] = None
 
     def _queue(self, queue: Queue) -> None:
-        """A queue as one leaf: it wants what any of its applications asks for, up to its
+        """Update a queue that is a leaf: it wants what any of its applications asks for, up to its
         maximum.
         """
         shapes: dict[Shape, None] = {}
@@ -321,8 +321,8 @@ class PartitionTrees:
             tree.put(leaf, partition.fractions(mine), wants)
 
     def _close(self, queue: Queue) -> None:
-        """At its maximum a queue wants nothing, whatever is asked for in it (docs/papers/hdrf.md
-        6g).
+        """Close a queue at its maximum: it then wants nothing, whatever its applications ask for
+        (docs/papers/hdrf.md 6g).
         """
         assert queue.maximum is not None
         used, most = queue.used, queue.maximum

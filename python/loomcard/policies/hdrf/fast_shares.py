@@ -1,11 +1,11 @@
-"""The shares of ``look_ahead`` kept up from event to event (docs/papers/hdrf.md 2.7).
+"""The shares of ``look_ahead``, updated from event to event (docs/papers/hdrf.md 2.7).
 
-What ``update_shares`` works out for a whole tree, this keeps: a start or a finish costs O(depth *
-(types + kinds of leaf + log leaves)), but for the entries of sorted lists that move in memory; the
-kinds are those of one queue, by what they want and weigh. What a queue's leaves hold is summed once
-for all; what follows from it up to the root is kept for several sets of wants that fit, because in
-a full cluster a few such sets alternate. A structure built from scratch gives the same to the last
-bit, which a replayed journal needs.
+``update_shares`` computes the shares of a whole tree; this module keeps them. A start or an end of
+a task costs O(depth * (types + kinds of leaf + log leaves)), without the moves in sorted lists. The
+kinds of leaf are those of one queue, by wants and weight. The use of a queue's leaves is summed
+once. The sums above it are kept for several sets of wants that fit, because a full cluster
+alternates between a few such sets. A structure that is built anew gives the same values to the last
+bit; the replay of a journal needs this.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from typing import Any, NamedTuple
 
 from loomcard import add_all, subtract_all
 from loomcard.policies.hdrf.paper import Attributed, Node
-from loomcard.policies.hdrf.rounds import ShareTree, Want
 from loomcard.policies.hdrf.rules import DIGITS, even_rank, hdrf
+from loomcard.policies.hdrf.share_tree import ShareTree, Want
 
 POINT = 2.0**64
-"""One, in the fixed point of the sums: they neither drift nor depend on the order of events."""
+"""1.0 as a fixed-point number. Sums in fixed point do not drift and do not depend on the order of
+events.
+"""
 TIED = 10.0**-DIGITS
 COPIES = 8
-"""For how many sets of wants that fit the shares of inner nodes are kept."""
+"""The number of sets of fitting wants for which the shares of inner nodes are kept."""
 
 Rank = tuple[float, float, tuple[Any, ...], Node]
-"""What siblings are compared by: ``even_rank``, what breaks ties, the child."""
+"""The sort key of siblings: ``even_rank``, the order that breaks ties, the child."""
 
 
 class FastShares(ShareTree):
-    """Shares as ``update_shares`` gives them with ``look_ahead``, without working all out again."""
+    """The shares of ``update_shares`` with ``look_ahead``, without computing all of them again."""
 
     def __init__(self, root: Node, width: int) -> None:
         super().__init__(root, width, hdrf)
@@ -41,17 +43,15 @@ class FastShares(ShareTree):
         self._bit: dict[Want, int] = {}
 
     def bits(self, wants: Iterable[Want]) -> int:
-        """A bit for each of these, which differ, to ask fast which of some are among others."""
+        """Return a set of distinct wants as bits, so that two sets are compared fast."""
         return sum([self._bit.setdefault(want, 1 << len(self._bit)) for want in wants])
 
     def ahead(self, wants: Iterable[Want]) -> float:
-        """The share of one task of the largest of these."""
+        """Return the share of one task of the largest of these wants."""
         return max((max(self.tasks[want], default=0.0) for want in wants), default=0.0)
 
     def changed(self, node: Node) -> None:
-        """A leaf leaves the sums of its parent, and enters them with what it holds now; what is
-        above must be worked out again.
-        """
+        """Replace a leaf's part in the sums of its parent; those above follow later."""
         branch = node
         if node.leaf:
             assert node.parent is not None
@@ -90,7 +90,7 @@ class FastShares(ShareTree):
         self._entries[leaf] = d, vector, entry, group.leaves
 
     def at(self, fitting: frozenset[Want], _: Any = None) -> FittingShares:
-        """The shares while of all that is wanted only this fits on a server."""
+        """Return the shares while only the wants in ``fitting`` fit on a server."""
         found = self._fitting_shares.pop(fitting, None)
         if found is None:
             for old in list(
@@ -134,7 +134,7 @@ class FittingShares:
         if parent not in self._sums:
             self._sums[parent] = CappedSum(self.tree.width)
             self._ordered[parent], self._next[parent] = [], {}
-        if parent.parent is not None:  # the root's share is compared with nobody's
+        if parent.parent is not None:  # the root's share is never compared
             self._sums[parent].change(*_counted(child, new), 1)
         if new.active:
             self._ranks[child] = rank = self._rank(child, new)
@@ -150,8 +150,8 @@ class FittingShares:
             del self._next[parent][child]
 
     def catch_up(self) -> None:
-        """Apply what changed since the last call: the deepest first, so that each branch is looked
-        at once.
+        """Apply what changed since the last call, the deepest branches first, so that each branch
+        is computed once.
         """
         depths = {branch: len(branch.path()) for branch in self.stale}
         self.stale = {}
@@ -168,7 +168,7 @@ class FittingShares:
             depth -= 1
 
     def _foremost(self, branch: Node) -> tuple[Rank | None, float, float]:
-        """Of the leaves of a branch that are in A the rank of the first and its t, and M."""
+        """Return the rank of the first leaf of a branch in A, its t, and M of these leaves."""
         best: Rank | None = None
         least, ahead, bound, fitting = NO_CAP, 0.0, NO_CAP, self._bits
         sums = self.tree.sums.get(branch)
@@ -177,14 +177,14 @@ class FittingShares:
                 d, order, leaf = leaves[0]
                 if d + step < least:
                     least = d + step
-                if d < bound:  # else it is not before the best
+                if d < bound:  # otherwise it is not before the best
                     even = round(d, DIGITS)
                     if best is None or (even, order) < (best[0], best[2]):
                         best, ahead, bound = (even, even, order, leaf), t, even + TIED
         return best, ahead, least
 
     def _stand(self, branch: Node) -> Attributed:
-        """How a branch counts; notes which of its children goes first."""
+        """Return how a branch counts, and note which of its children goes first."""
         self._first[branch] = None
         if branch.closed:
             return _with_share(tuple([x / POINT for x in self._plain(branch)]))
@@ -195,14 +195,14 @@ class FittingShares:
             ahead = self.of(best[3]).ahead
         self._first[branch] = None if best is None else best[3]
         active, demanding = best is not None, bool(branch.wanted)
-        if branch.parent is None:  # its share is compared with nobody's
+        if branch.parent is None:  # its share is never compared
             return Attributed((), 0.0, active, demanding, ahead)
         if inner:
             least = min(least, *self._next[branch].values())
         return _with_share(self._vector(branch, least), active, demanding, ahead)
 
     def _plain(self, branch: Node) -> list[int]:
-        """What is held below it, whatever it counts with."""
+        """Return the plain sum of what is used below a branch."""
         total = [0] * self.tree.width
         if branch in self.tree.sums:
             sums = self.tree.sums[branch]
@@ -216,7 +216,9 @@ class FittingShares:
         return total
 
     def _vector(self, branch: Node, least: float) -> tuple[float, ...]:
-        """Who wants more enters with at most M * w, who does not as it is."""
+        """Return a branch's vector: children that want more enter with at most the share M * w, the
+        others as they are.
+        """
         leaves, inner = self.tree.sums.get(branch), self._sums.get(branch)
         if leaves is None or inner is not None:
             return self._summed([sums for sums in (leaves, inner) if sums is not None], least)
@@ -237,7 +239,7 @@ class FittingShares:
         return tuple([(least * a + r) / POINT for a, r in zip(above, rest, strict=True)])
 
     def _root(self) -> tuple[float, ...]:
-        """The same of the root, whose inner children are summed only when it is asked for."""
+        """Return the root's vector. Its inner children are summed only when it is wanted."""
         root = self.tree.root
         least = min(self._next.get(root, {}).values(), default=NO_CAP)
         least = min(least, self._foremost(root)[2])
@@ -251,7 +253,7 @@ class FittingShares:
         return tuple([x / POINT for x in total])
 
     def of(self, node: Node) -> Attributed:
-        """How a node counts; vectors are fractions of the capacity."""
+        """Return how a node counts; vectors are fractions of the capacity."""
         if node.leaf:
             able = not node.aside and any(want in self._fitting for want in node.wanted)
             ahead = self.tree.ahead(node.wanted) if able else 0.0
@@ -262,11 +264,13 @@ class FittingShares:
         return _with_share(self._root(), found.active, found.demanding, found.ahead)
 
     def share(self, node: Node) -> float:
-        """The attributed share."""
+        """Return the attributed share."""
         return self.of(node).share
 
     def first(self, branch: Node, among: Collection[Node] | None = None) -> Node | None:
-        """Of the children in A, or of some of them, the one that goes first; None: none is in A."""
+        """Return the child that goes first: of those in A, or of those in A and ``among``; None if
+        there is no such child.
+        """
         if among is None:
             return self._first[branch]
         able = [self._rank(c, found) for c in among if (found := self.of(c)).active]
@@ -282,12 +286,12 @@ class FittingShares:
 def _with_share(
     vector: tuple[float, ...], active: bool = False, demanding: bool = False, ahead: float = 0.0
 ) -> Attributed:
-    """A vector with its share, over all resources."""
+    """Return a vector with its share over all resources."""
     return Attributed(vector, max(vector, default=0.0), active, demanding, ahead)
 
 
 def _counted(child: Node, attributed: Attributed) -> tuple[float | None, list[int]]:
-    """How an inner child enters: its d, if it wants more, and its vector."""
+    """Return how an inner child enters: its d, if it wants more, and its vector."""
     d = attributed.share / child.weight if attributed.demanding else None
     return d, [int(x * POINT) for x in attributed.vector]
 
@@ -296,11 +300,11 @@ NO_CAP = float("inf")
 
 
 class CappedSum:
-    """The sum over children of U * min(1, M/d), where d = s/w, for an M that moves; and of U of
-    those that want nothing more, whose d is None.
+    """The sum of U * min(1, M/d) over children, where d = s/w, for an M that changes; and the sum
+    of U of those that want nothing more, whose d is None.
 
-    Children of one d are a pile: their count and the sum of U. Of the piles in order, the first
-    ``cut`` have d <= ``level``, the M that was asked for last.
+    Children of one d are a pile: their count and the sum of U. The piles are sorted; the first
+    ``cut`` have d <= ``level``, the last M.
     """
 
     __slots__ = ("above", "below", "cut", "idle", "keys", "level", "piles")
@@ -315,7 +319,7 @@ class CappedSum:
         self.idle = [0] * width
 
     def change(self, d: float | None, vector: list[int], sign: int) -> None:
-        """A child counts from now on (1), or no more (-1)."""
+        """Add a child (1) or remove it (-1)."""
         if d is None:
             (add_all if sign > 0 else subtract_all)([self.idle], vector)
             return
@@ -357,32 +361,32 @@ class CappedSum:
 
 
 Entry = tuple[float, tuple[Any, ...], Node]
-"""A leaf in its group: s/w, and what breaks ties, which no other has."""
+"""A leaf in its group: s/w, and its order, which no other leaf of the group has."""
 
 
 class SimilarLeaves(NamedTuple):
     """Leaves of one parent that want the same and weigh the same, the least share first."""
 
     bits: int
-    """Of what they want."""
+    """The set of what they want."""
     step: float
     """t/w of each."""
     ahead: float
     """t, the share of one task of the largest that they want."""
     leaves: list[Entry]
-    """In order, but for those that nothing could be placed for."""
+    """In order, without those that were set aside."""
 
 
 LeafEntry = tuple[float | None, list[int], Entry | None, list[Entry]]
-"""How a leaf entered: its d, its vector, its entry, and the leaves of its group."""
+"""How a leaf entered the sums: its d, its vector, its entry, and the leaves of its group."""
 
 
 class LeafSums(CappedSum):
-    """How the leaves of one inner node enter it."""
+    """The sum over the leaves of one inner node."""
 
     __slots__ = ("counted", "groups")
 
     def __init__(self, width: int) -> None:
         super().__init__(width)
-        self.counted: dict[float, tuple[float, ...]] = {}  # the whole by M, until a leaf changes
+        self.counted: dict[float, tuple[float, ...]] = {}  # the vector by M, until a leaf changes
         self.groups: dict[tuple[Any, float], SimilarLeaves] = {}

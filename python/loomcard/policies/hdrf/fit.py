@@ -1,7 +1,7 @@
-"""Where a task fits now, and what limits let it. What is reserved for another ask is no room.
+"""Where a task fits now, and which limits allow it. Room that is reserved for another ask does not
+count.
 
-This is the one place that says so: what fits on no server is blocked, for shares and for the
-descent alike.
+Shares and descent both use this module. So a task that fits on no server is blocked for both.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ class Kind:
         self.fit = FirstFit(self.nodes)  # of what must be free; with headroom
 
     def ask_for(self, largest: list[int]) -> None:
-        """The headroom is another: something else must be free for each task."""
+        """Set the largest task, which defines the headroom."""
         if self.largest != largest:
             self.largest, self.fit = largest, FirstFit(self.nodes)
 
     def needs(self, size: Resource) -> Resource:
-        """What must be free for a task: the largest of what it needs."""
+        """Return what must be free for a task: the headroom, in the types that it needs."""
         return Resource(max(s, q) if s else 0 for s, q in zip(size, self.largest, strict=True))
 
 
 class Servers:
-    """The servers of a cluster. With ``headroom`` a task goes only where the component-wise largest
-    of the wanted tasks that an empty server of its kind could run would fit, in what the task needs
-    (docs/papers/hdrf.md 2.5-16); else where there is room for it.
+    """The servers of a cluster.
+
+    Without ``headroom`` a task goes where it fits. With ``headroom`` it goes only where a larger
+    task would also fit: the component-wise largest of the wanted tasks that an empty server of that
+    kind could run, in the resource types that the task needs (docs/papers/hdrf.md 2.5-16).
     """
 
     def __init__(self, view: ClusterView, headroom: bool) -> None:
@@ -57,7 +59,7 @@ class Servers:
         self._wanted: dict[str, Sequence[Resource]] = {}  # by partition
 
     def update(self) -> None:
-        """Follow the servers that changed."""
+        """Take in the servers that changed."""
         if self._version != self._view.capacity_version:
             self._version = self._view.capacity_version
             self._kinds.clear()
@@ -74,12 +76,12 @@ class Servers:
         self._changed.clear()
 
     def can_ever(self, shape: Shape) -> bool:
-        """An empty server of some kind has room for it."""
+        """Return whether an empty server of some kind has room for it."""
         size, label = shape
         return any(of == label and fits(size, capacity) for of, capacity in self._kinds)
 
     def want(self, label: str, sizes: Sequence[Resource]) -> None:
-        """From now on tasks of these sizes are wanted in a partition: the headroom follows."""
+        """Set the sizes of the tasks that are wanted in a partition, and so its headroom."""
         self._wanted[label] = sizes
         for (of, capacity), kind in self._kinds.items():
             if self.headroom and of == label:
@@ -87,18 +89,18 @@ class Servers:
                 kind.ask_for(largest_demand(able, len(capacity)))
 
     def unsaturated(self, label: str) -> tuple[bool, ...]:
-        """Y of a partition."""
+        """Return Y of a partition."""
         partitions = self._view.partitions
         free = self._view.free if len(partitions) == 1 else partitions[label].free
         wanted = self._wanted.get(label, ())
         return unsaturated(free, largest_demand(wanted, len(free), self.headroom))
 
     def needs(self, size: Resource, node: Node) -> Resource:
-        """What must be free on a server for a task."""
+        """Return what must be free on a server for a task."""
         return self._kinds[node.label, node.capacity].needs(size) if self.headroom else size
 
     def first(self, size: Resource, label: str) -> Node | None:
-        """The server of the lowest number that has room for a task, and for the headroom."""
+        """Return the server with the lowest number that has room for a task and the headroom."""
         if not self.headroom:
             return self._view.first_fit(size, label)
         found: Node | None = None
@@ -110,7 +112,7 @@ class Servers:
         return found
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """As ``plan.place``, where the headroom is left."""
+        """Return a node as ``plan.place`` does, but only one on which the headroom remains."""
         if not self.headroom:
             return plan.place(ask)
         first = self.first(ask.size, ask.label)
@@ -122,23 +124,23 @@ class Servers:
 
 
 class LeafLimits:
-    """A leaf queue's user limit and AM share: who may have nothing more does not demand."""
+    """A leaf queue's user limit and AM share. An application that they forbid any more container
+    does not demand.
+    """
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
         self.verdicts: dict[tuple[str, Resource, bool], bool] = {}
 
     def allows(self, ask: Ask) -> bool:
-        """Neither limit forbids one more container of the ask."""
+        """Return whether neither limit forbids one more container of the ask."""
         key = ask.application.user, ask.size, ask.is_am
         if key not in self.verdicts:
             self.verdicts[key] = own_limit(self._queue, *key) is None
         return self.verdicts[key]
 
     def moved(self) -> list[Application]:
-        """Applications with an ask of which a verdict that was given is another now; forgets those
-        verdicts.
-        """
+        """Return the applications of which a verdict has changed; forget those verdicts."""
         verdicts = self.verdicts.items()
         old = [key for key, free in verdicts if free != (own_limit(self._queue, *key) is None)]
         for key in old:
@@ -149,26 +151,26 @@ class LeafLimits:
 
 
 class Limits:
-    """What maxima, user limits and AM shares leave, once all that is being taken is gone and all
-    that is owed has been served.
+    """What maxima, user limits and AM shares leave, after the containers that are being preempted
+    have ended and the owed tasks have started.
     """
 
     def __init__(self) -> None:
-        self._gains: dict[Queue, list[int]] = {}  # what is being taken, less what is owed
+        self._gains: dict[Queue, list[int]] = {}  # what is being preempted, less what is owed
         self._owed: dict[Queue, list[int]] = {}
 
     def free(self, queue: Queue, size: Sequence[int]) -> None:
-        """A container in a leaf queue is being taken."""
+        """Count a container of a leaf queue that is being preempted."""
         _add(self._gains, queue, size)
 
     def owe(self, queue: Queue, size: Sequence[int]) -> None:
-        """Room for a task in a queue has been taken."""
+        """Count a task of a queue for which room has been taken."""
         _add(self._owed, queue, size)
         _add(self._gains, queue, [-amount for amount in size])
 
     def tight(self, ask: Ask) -> dict[Queue, list[int]]:
-        """The queues, from the root down, whose maximum has no room for one more container of
-        ``ask``, and what it leaves. Only what is taken from inside all of them helps.
+        """Return the queues, from the root down, whose maximum has no room for one more container
+        of ``ask``, each with what its maximum leaves. Only containers inside all of them help.
         """
         found = {}
         for queue in ask.application.queue.capped:
@@ -181,8 +183,8 @@ class Limits:
         return found
 
     def barred(self, ask: Ask) -> bool:
-        """Its user's limit or the AM share forbids one more container of ``ask``: nothing that is
-        taken from others helps.
+        """Return whether the user limit or the AM share forbids one more container of ``ask``.
+        Taking containers from other users does not help then.
         """
         user, queue = ask.application.user, ask.application.queue
         owed = self._owed.get(queue)
@@ -200,5 +202,5 @@ def _add(sums: dict[Queue, list[int]], queue: Queue | None, size: Sequence[int])
 
 
 def has_room(size: Sequence[int], left: Sequence[int]) -> bool:
-    """Whether a container is within what a limit leaves, in what it needs at all."""
+    """Return whether a container is within what a limit leaves, in the types that it needs."""
     return all(not s or s <= room for s, room in zip(size, left, strict=True))

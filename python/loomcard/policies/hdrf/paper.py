@@ -37,13 +37,13 @@ class Node:
         """``children``: None for a leaf. Raises ValueError for a weight that is not positive."""
         if weight <= 0:
             raise ValueError(f"{member}: a weight of {weight}; expected more than 0")
-        self.member = member  # what it stands for: a word, or a cluster's queue or application
+        self.member = member  # a name, or a cluster's queue or application
         self.weight = weight  # w[n]: relative to its siblings
         self.leaf = children is None  # it has tasks itself
         self.children: dict[Node, None] = {}  # C(n)
         self.parent: Node | None = None  # P(n)
-        self.demand = demand  # T[l] of a leaf: what one of its tasks takes, in units
-        self.used = used  # of a leaf what its tasks take in all; () or [] is nothing yet
+        self.demand = demand  # T[l] of a leaf: what one of its tasks uses, in units
+        self.used = used  # what a leaf's tasks use together; () or []: nothing yet
         self.wants = wants  # a leaf wants more than it uses
         self.order = order  # breaks ties among siblings; if equal, the first child
         self.wanted: Any = ()  # leaf: kinds of task it wants; inner node: how many leaves do
@@ -64,7 +64,7 @@ class Node:
 
     @property
     def name(self) -> Any:
-        """``member``: in the paper's trees a word."""
+        """``member``: in the paper's trees a name."""
         return self.member
 
     @property
@@ -222,8 +222,9 @@ def factor(
 def plain_shares(
     root: Node, capacity: Vector, over: Iterable[int] | None = None
 ) -> dict[Node, float]:
-    """Dominant shares of plain sums, no child rescaled: per-level DRF over all resources, and over
-    those of Y (``over``: their indexes) what ignores blocked nodes and saturated resources alone.
+    """Return the dominant shares of plain sums; no child is rescaled. Over all resources this is
+    per-level DRF. ``over``: the indexes of Y's resources, to ignore blocked nodes and saturated
+    resources without rescaling.
     """
     among = range(len(capacity)) if over is None else list(over)
     sums: dict[Node, list[float]] = {}
@@ -242,9 +243,9 @@ _SLACK = 1e-12
 def static_hdrf(
     root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, tuple[float, ...]]:
-    """U[n] in units for every node, plain sums in inner ones, once ``static_slices`` has ended.
+    """Return U[n] in units for every node, plain sums for inner ones, after ``static_slices``.
 
-    No policy runs it; it says what the shares of small tasks come to:
+    No policy runs it. The shares of small tasks approach its result:
     tests/policies/hdrf/test_worked_examples.py::test_the_fluid_fill_gives_the_papers_shares.
     """
     U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letter
@@ -260,14 +261,13 @@ def static_slices(
 ) -> Iterator[tuple[Node, float]]:
     """Yield the slices of Algorithm 1, which fills from empty by ``eps``: leaf and count of tasks.
 
-    Again and again, from the root down, the child with the least s/w below which something
-    fits; its leaf takes a slice D = T * eps / max(T[r] / R[r]), or what still fits, or what it
-    still wants; without ``eps`` one whole task, which must fit. ``tasks``: the most that a leaf
-    takes in all; one without that wants more is not bounded, and one that wants nothing takes what
-    it holds. Plain sums, nothing rescaled. Raises ValueError for a leaf that wants tasks of
-    nothing.
+    It repeats: descend from the root to the child with the least s/w below which something fits;
+    the leaf takes a slice D = T * eps / max(T[r] / R[r]), or what still fits, or what it still
+    wants. Without ``eps`` it takes one whole task, which must fit. ``tasks``: the most tasks of a
+    leaf. A leaf without an entry is not bounded if it wants more, and otherwise takes what it uses.
+    Sums are plain. Raises ValueError for a leaf that wants tasks without a demand.
 
-    No policy runs it; it is what the descent comes to on a cluster that is filled from empty:
+    No policy runs it. On a cluster that is filled from empty the descent gives the same:
     tests/policies/hdrf/test_worked_examples.py::test_h_drf_gives_the_static_allocation_and_keeps_it.
     """
 
@@ -289,7 +289,7 @@ def static_slices(
         leaf = path[-1]
         needs = [(r, need) for r, need in enumerate(task_of(leaf)) if need]
         took = amount(leaf, min([left[leaf], *(free[r] / need for r, need in needs)]))
-        if not took:  # free amounts only fall: it is done for good
+        if not took:  # free amounts only fall: it gets nothing more
             for n in reversed(path):
                 closed[n] = n.leaf or all(closed[c] for c in n.children)
             continue
@@ -323,12 +323,13 @@ def guarantees(
     promised: Callable[[Node], float] = lambda _: 0.0,
     children: Callable[[Node], Iterable[Node]] = lambda n: n.children,
 ) -> dict[Node, float]:  # fmt: skip
-    """g(n), the part of the whole that each node is to have at least: g(root) = 1, and a node's
-    children have g(n) among them by weight. They never add up to more.
+    """Return g(n), the part of the whole that each node should have at least. g(root) = 1, and the
+    children of a node share g(n) by weight; they never add up to more.
 
-    One that demands nothing is due no more than what it has ``held``: with nothing held this is the
-    paper's g(P(n)) * w[n] / sum(w[i] of the demanding siblings i). One that demands is due what it
-    is ``promised`` at least; should siblings be promised more than there is, each in proportion.
+    A node that demands nothing is guaranteed at most what it uses (``held``). If it uses nothing,
+    this is the paper's g(P(n)) * w[n] / sum(w[i] of the demanding siblings i). A node that demands
+    is guaranteed at least what it is ``promised``. If siblings are promised more than g(n), each
+    gets its part in proportion.
     """
     found = {root: 1.0}
     waiting = [root]
@@ -347,8 +348,8 @@ def guarantees(
 def _divided(
     due: float, low: Mapping[Node, float], high: Mapping[Node, float]
 ) -> dict[Node, float]:
-    """``due`` by weight, but for each within its bounds: again and again the bounds on the side
-    that is violated more are settled, and the rest is divided again.
+    """Divide ``due`` by weight, each within its bounds. Repeat: settle the bounds on the side that
+    is violated more, and divide the rest again.
     """
     promised = sum(low.values())
     if promised >= due:
@@ -373,11 +374,13 @@ def _divided(
 
 
 def task_of(leaf: Node) -> Vector:
-    """T[l]; of a leaf that wants nothing and says no demand, all that it holds as one task."""
+    """Return T[l]; for a leaf that wants nothing and states no demand, all that it uses."""
     if any(leaf.demand):
         return leaf.demand
     if leaf.wants:
-        raise ValueError(f"{leaf.member}: it wants tasks of nothing; expected a demand above 0")
+        raise ValueError(
+            f"{leaf.member}: it wants tasks without a demand; expected a demand above 0"
+        )
     return leaf.used
 
 
@@ -388,5 +391,5 @@ def _most(leaf: Node, tasks: Mapping[Node, float] | None) -> float:
 
 
 def _count(held: Vector, task: Vector) -> float:
-    """How many tasks are held."""
+    """Return how many tasks run."""
     return max((h / t for h, t in zip(held, task, strict=False) if t), default=0.0)

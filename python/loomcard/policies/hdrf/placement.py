@@ -1,7 +1,8 @@
-"""What a leaf gets: a container, or room that is reserved on one server: for the first in line
-whose task is larger than what comes free, and for leaves for which containers were taken.
+"""How a leaf gets a container, or room reserved on one server. Room is reserved for the first in
+line if its task is larger than what becomes free, and for leaves for which containers were
+preempted.
 
-One server idles in part meanwhile, where headroom on all servers would idle a part of each.
+A reservation leaves a part of one server idle; headroom would leave a part of every server idle.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from loomcard import (
 from loomcard.advanced import NOTHING, RESERVATION, WITHHELD, MemberIndex, room_for
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
-from loomcard.policies.hdrf.rounds import alloc
+from loomcard.policies.hdrf.share_tree import alloc
 
 HEADROOM = "HEADROOM"
 """The reason of an ask that would fit on a server, but for the headroom that is left there."""
@@ -40,19 +41,19 @@ NEVER = -1
 
 
 class Descent(Protocol):
-    """What differs by policy in Algorithm 4."""
+    """The parts of Algorithm 4 that differ by policy."""
 
     stop_at_blocked: bool
-    """Nobody is served past a leaf that cannot be."""
+    """Whether no leaf is served after one that is first and cannot be served."""
 
     def next_leaf(
         self, trees: PartitionTrees, partition: Partition, fitting: frozenset[Shape]
     ) -> paper.Node | None:
-        """The leaf that goes first; only shapes ``fitting`` have room. None: there is none."""
+        """Return the leaf that goes first, or None. Only the shapes in ``fitting`` have room."""
 
 
 class Leaves(Chooser):
-    """The leaf that the descent finds is next, partition by partition (Algorithm 4)."""
+    """Serve the leaf that the descent finds, one partition after the other (Algorithm 4)."""
 
     reviews = False  # ``reserve_for_first`` does
 
@@ -69,20 +70,22 @@ class Leaves(Chooser):
         self._line: MemberIndex | None = None  # of a leaf that is a queue
 
     def update(self) -> None:
-        """Who had room reserved was served, or nothing happened yet."""
+        """Take in what changed, for example by containers in reserved room; begin the descent
+        again.
+        """
         self.trees.update()
         self._offers, self._fitting = self._offered(), None
 
     def governs(self, queue: Queue) -> bool:
-        """No other policy serves the applications of a leaf queue."""
+        """Return whether this policy serves the applications of a leaf queue."""
         return self.trees.governs(queue)
 
     def next(self, full: ExhaustedShapes) -> Ask | Queue | None:  # noqa: ARG002 - ``look`` knows
-        """The next ask of the leaf that is next, or its queue."""
+        """Return the next ask of the current leaf, or its queue if that has its own policy."""
         return next(self._offers, None)
 
     def _offered(self) -> Iterator[Ask | Queue]:
-        """One task for the leaf that the descent finds, and again until it finds none."""
+        """Offer one task of the leaf that the descent finds; repeat until it finds no leaf."""
         for partition in self.trees.partitions.values():
             fitting = partition.look()
             while (leaf := self._policy.next_leaf(self.trees, partition, fitting)) is not None:
@@ -97,8 +100,8 @@ class Leaves(Chooser):
                 fitting = partition.look(self._node)
 
     def _consume(self, partition: Partition, leaf: paper.Node) -> Iterator[Ask | Queue]:
-        """The asks of an application, or of a queue's first in, first out; or the queue itself,
-        where it has a policy of its own.
+        """Yield the asks of an application, or of a queue's applications in the order of
+        submission; or the queue itself if it has its own policy.
         """
         member = leaf.member
         if isinstance(member, Application):
@@ -124,7 +127,7 @@ class Leaves(Chooser):
                     return
 
     def allocated(self, chosen: Ask | Queue, ask: Any) -> None:  # noqa: ARG002
-        """One task of the leaf has started."""
+        """Note that one task of the leaf has started."""
         self._got = True
         if ask is not None:
             app = ask.application
@@ -133,29 +136,29 @@ class Leaves(Chooser):
                 self._line.served(by_submission, app)
 
     def passed(self, chosen: Ask | Queue, *, forbidden: bool) -> None:  # noqa: ARG002
-        """The next ask of the leaf, or the next leaf."""
+        """Continue with the leaf's next ask, or with the next leaf."""
         self._got = False
 
     def end(self) -> None:
-        """Who was set aside may try again in the next call."""
+        """Let leaves that were set aside try again in the next call."""
         for partition in self.trees.partitions.values():
             partition.tree.put_back()
         if self._line is not None:
             self._line.put_back()
 
     def forbids(self, ask: Ask) -> str | None:
-        """HEADROOM where a server has room, but not beside what must stay free."""
+        """Return HEADROOM if a server has room, but not beside what must stay free; or None."""
         shape = (ask.size, ask.label)
         if self._fitting is None or shape in self._fitting:
             return None
         return None if self.plan.view.first_fit(*shape) is None else HEADROOM
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """A server that has room beside the headroom."""
+        """Return a server that has room beside the headroom."""
         return self.trees.servers.place(plan, ask)
 
     def report(self, plan: Plan) -> None:
-        """Asks that were not looked at wait for room."""
+        """Give a reason to asks that were not looked at."""
         for app in self.trees.unreported:
             for ask in app.asks:
                 if ask.count > 0 and ask.reported_reason is None:
@@ -165,20 +168,20 @@ class Leaves(Chooser):
         self.trees.unreported.clear()
 
     def _why_full(self, ask: Ask) -> Reason | str:
-        """Why no server has room: none has, or none beside what must stay free."""
+        """Return why no server has room, or none beside what must stay free."""
         if self.plan.view.first_fit(ask.size, ask.label) is None:
             return no_room(self.plan.view, ask)
         return HEADROOM
 
     def turn(self, plan: Plan, child: Queue) -> bool:
-        """A queue with a policy of its own decides for one container."""
+        """Let a queue with its own policy decide for one container."""
         taken = plan.turn(child)
         if taken.count:
             return True
         assert self._leaf is not None
         if taken.stopped != NOTHING and self._could_have_had(self._leaf, child):
             wake_ms = plan.view.timer_of(child)
-            if wake_ms is None:  # one that holds back for a reason outside itself is asked again
+            if wake_ms is None:  # call it again if it holds back for a cause outside itself
                 forbidden = all(plan.limited(ask) for ask in asks_below(child))
                 wake_ms = NEVER if taken.stopped == WITHHELD or forbidden else 0
             self.trees.withheld[child.path] = [wake_ms, *_stamp(self.trees, child)]
@@ -186,8 +189,8 @@ class Leaves(Chooser):
         return False
 
     def _could_have_had(self, leaf: paper.Node, queue: Queue) -> bool:
-        """None of its asks waits for room, for this turn's end, or for a queue above: what it did
-        not take is not wanted, or forbidden in the queue itself.
+        """Return whether the queue could have taken a container and did not: none of its asks waits
+        for room, for the end of this turn, or for a queue above.
         """
         room = self.trees.servers
         if all(room.first(*shape) is None for shape in leaf.wanted):
@@ -204,18 +207,18 @@ class Leaves(Chooser):
 
 
 def by_submission(app: Any) -> tuple[int, int]:
-    """FIFO inside a leaf queue: priority, then submission."""
+    """Return the sort key of FIFO inside a leaf queue: priority, then submission."""
     return -app.priority, app.submitted_ms
 
 
 def asks_of(leaf: paper.Node, shapes: Collection[Shape]) -> list[Ask]:
-    """The outstanding asks of a leaf for containers of these shapes, in the order it is served."""
+    """Return the outstanding asks of a leaf for these shapes, in their order."""
     asks = [ask for ask in asks_below(leaf.member) if (ask.size, ask.label) in shapes]
     return sorted(asks, key=lambda ask: by_submission(ask.application))
 
 
 def _full_above(queue: Queue, ask: Ask) -> bool:
-    """A queue above ``queue`` has its maximum."""
+    """Return whether the maximum of a queue above ``queue`` forbids the ask."""
     return any(
         above.maximum is not None and not room_for(ask.size, above.used, above.maximum)
         for above in queue.capped
@@ -224,7 +227,7 @@ def _full_above(queue: Queue, ask: Ask) -> bool:
 
 
 def release(trees: PartitionTrees, now_ms: int) -> None:
-    """A queue that held back is asked again when something in it changed, or its timer is due."""
+    """Let a queue that held back be called again if something in it changed or its timer is due."""
     changed = set(trees.changed_inside()) if trees.withheld else ()
     for path, (wake_ms, *then) in list(trees.withheld.items()):
         queue = trees.view.find_queue(path)
@@ -242,9 +245,9 @@ def _stamp(trees: PartitionTrees, queue: Queue) -> list[int]:
 
 
 def reserve_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
-    """In each partition without a reservation, reserve room for the first in line, if tasks of its
-    shape have been passed over for ``after_ms``: others got containers, and none of these. What
-    is reserved moves to a server that has more of the room by now.
+    """Reserve room for the first in line, in each partition without a reservation, if tasks of its
+    shape have been passed over for ``after_ms``: others got containers and these did not. A
+    reservation moves to a server that has more of the room by now.
     """
     reservations = plan.view.reservations
     for reserved, reservation in {
@@ -267,13 +270,14 @@ def reserve_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
 
 
 def for_first(trees: PartitionTrees, reservation: Reservation) -> bool:
-    """Room is reserved for the first in line, not for what containers were taken for."""
+    """Return whether room is reserved for the first in line, not for a task that is owed."""
     return reservation.until_ms is None and trees.governs(reservation.ask.application.queue)
 
 
 def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask | None:
-    """The ask of the leaf that goes first of those that want a shape that was passed over or
-    compete with one, if it waits for one that was.
+    """Return the ask for which room is to be reserved, or None: of the leaves that want a large
+    shape (one that was passed over) or compete with one, the first gets it if it waits for a large
+    one.
     """
     fitting = partition.look()
     large = {want for want in partition.wanted if want in passed and want not in fitting}
@@ -287,8 +291,9 @@ def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask |
 
 
 def best_server(plan: Plan, ask: Ask) -> Node | None:
-    """Of the servers on which room may be reserved for an ask the one that has most of it, of
-    equals where its application has least: what its own tasks leave comes back to it anyway.
+    """Return the server on which room may be reserved for an ask and which has most of it free; of
+    equals the one on which its application uses least, because what its own tasks free returns to
+    it anyway.
     """
     best: tuple[float, int, int, Node] | None = None
     for node in plan.view.partitions[ask.label].nodes.values():
@@ -302,13 +307,13 @@ def best_server(plan: Plan, ask: Ask) -> Node | None:
 
 
 def covered(node: Node, ask: Ask) -> float:
-    """The part of a task for which there is room."""
+    """Return the part of a task for which a server has room."""
     return min(f / s for f, s in zip(node.free, ask.size, strict=True) if s)
 
 
 def rivals(wanted: Collection[Shape], large: Collection[Shape]) -> set[Shape]:
-    """The shapes that take of what some large one needs, and fit where that does not. Of large ones
-    that need the same types the most of each is enough to know.
+    """Return the shapes that use a resource which some large shape needs, and that fit where it
+    does not. Of large shapes that need the same types, the maximum of each type is enough to know.
     """
     most: dict[tuple[bool, ...], list[int]] = {}
     for size, _ in large:
@@ -325,16 +330,16 @@ def rivals(wanted: Collection[Shape], large: Collection[Shape]) -> set[Shape]:
 
 @dataclass
 class OwedTask:
-    """One task; plain data, for a memory."""
+    """A task for which containers were preempted; plain data, for a memory."""
 
     leaf: str
     """Its word (``word_of``)."""
     node: int
-    """Where containers were taken for it."""
+    """The number of the server on which containers were preempted for it."""
     size: list[int]
     label: str
     until_ms: int
-    """What comes free until then is for it."""
+    """Until when (ms) the room that becomes free there is for it."""
 
     @property
     def shape(self) -> Shape:
@@ -345,8 +350,8 @@ class OwedTask:
 class OwedTasks:
     """The tasks that are owed in one call.
 
-    Room is reserved for them as far as reservations are allowed, one for each application and one
-    on each server: for the others when those before them are there.
+    Room is reserved for as many as may have a reservation: one per application and one per server.
+    The others get theirs after those before them have started.
     """
 
     def __init__(self, plan: Plan, trees: PartitionTrees, tasks: list[OwedTask]) -> None:
@@ -366,18 +371,20 @@ class OwedTasks:
         return wanted and not over and node is not None and node.label == task.label
 
     def of(self, leaf: paper.Node) -> list[list[int]]:
-        """The sizes of those of a leaf."""
+        """Return the sizes of the tasks owed to a leaf."""
         word = word_of(leaf)
         return [task.size for task in self.tasks if task.leaf == word]
 
     def add(self, leaf: paper.Node, ask: Ask, node: Node, until_ms: int) -> None:
-        """Containers were taken on a server for one task of ``ask``."""
+        """Note that containers were preempted on a server for one task of ``ask``."""
         task = OwedTask(word_of(leaf), node.number, list(ask.size), node.label, until_ms)
         self.tasks.append(task)
         self._reserve(task, ask, node)
 
     def _reserve(self, task: OwedTask, ask: Ask, node: Node) -> None:
-        """End reservations for the first in line: what is owed is within a guarantee."""
+        """Reserve room for a task. Reservations for the first in line that are in the way end,
+        because an owed task is within a guarantee.
+        """
         for reservation in self._plan.view.reservations:
             in_the_way = reservation.node is node or reservation.ask.application is ask.application
             if (
@@ -390,7 +397,7 @@ class OwedTasks:
             self._plan.reserve(ask, node, task.until_ms)
 
     def serve(self) -> Iterator[OwedTask]:
-        """Each whose room is there goes to its leaf, before all others; those that were used."""
+        """Serve the tasks whose room is free, before all other asks; yield those that started."""
         for task in list(self.tasks):
             leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
             if leaf is None or node is None or self._plan.spent:
@@ -403,8 +410,8 @@ class OwedTasks:
                     self._reserve(task, ask, node)
 
     def _serve_on(self, leaf: paper.Node, shape: Shape, node: Node) -> bool:
-        """One container of this shape on this server, if one of the leaf's asks may go there; a
-        queue with a policy of its own decides itself, and where.
+        """Allocate one container of this shape on this server if one of the leaf's asks may go
+        there, and return whether it did. A queue with its own policy decides what and where.
         """
         plan, member = self._plan, leaf.member
         if isinstance(member, Queue) and self._trees.decides_itself(member):
@@ -425,6 +432,6 @@ class OwedTasks:
 
 
 def word_of(leaf: paper.Node) -> str:
-    """A leaf as plain text, for a memory."""
+    """Return a leaf's name as plain text, for a memory."""
     member = leaf.member
     return member.path if isinstance(member, Queue) else f"application {member.number}"

@@ -25,8 +25,8 @@ from loomcard.policies.hdrf.placement import (
     reserve_for_first,
 )
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
-from loomcard.policies.hdrf.rounds import ShareTree, alloc
 from loomcard.policies.hdrf.rules import hdrf
+from loomcard.policies.hdrf.share_tree import ShareTree, alloc
 
 Leafs = Literal["application", "queue"]
 EACH_MS = 10

@@ -1,13 +1,13 @@
-"""Preemption for H-DRF (docs/papers/hdrf.md 6d): what a leaf is guaranteed and waits for
-is taken from those that hold most beyond their own guarantee.
+"""Preemption for H-DRF (docs/papers/hdrf.md 6d). A leaf that waits for its guarantee gets room from
+the leaves that use most beyond their own guarantee.
 
-It cannot loop: a victim, and each queue above it that does not also hold the starved leaf, keeps
-what it is guaranteed, as far as that is a container, and guarantees never add up to more than the
-whole; a leaf is starved only while one more task stays within its guarantee and its limits let it
-have one; only servers are looked at to which that task may go; and the room that is taken for a
-leaf is reserved for it. So each eviction makes the sum of what leaves lack smaller. Should a leaf
-not use its room after all (a policy inside may hold back), one task at most is taken for it after a
-pause that doubles each time.
+It cannot loop, for these reasons. A victim keeps its guarantee, as far as that is a whole
+container; so does each queue above the victim that is not also above the starved leaf. Guarantees
+never add up to more than the whole. A leaf is starved only while one more task stays within its
+guarantee and its limits. Only servers to which that task may go are considered. The room that is
+taken for a leaf is reserved for it. So each eviction reduces the sum of what leaves lack. If a leaf
+does not use its room (a policy inside it may withhold its asks), at most one task's room is taken
+for it after a pause, and the pause doubles each time.
 """
 
 from __future__ import annotations
@@ -38,28 +38,31 @@ from loomcard.policies.hdrf.placement import OwedTask, OwedTasks, asks_of, for_f
 
 ROUNDING = 1e-9
 EVERY_MS = 1000
-"""How often it is looked at who is starved, at most."""
+"""The shortest time between two searches for starved leaves, in ms."""
 LONGEST_MS = 3_600_000
-"""The longest pause after room that was not used; a leaf's next one doubles for so long after."""
+"""The longest pause after room that was not used, in ms; also for how long after a pause the next
+one of that leaf doubles.
+"""
 
 
 @dataclass
 class Preemption:
-    """What one call leaves for the next; leaves by the word of ``word_of``."""
+    """What a call keeps for the next; leaves are named by ``word_of``."""
 
     starved: dict[str, int] = field(default_factory=dict)
-    """Since when, in ms, a leaf has wanted something within its guarantee."""
+    """By leaf: since when, in ms, it has wanted something within its guarantee."""
     pauses: dict[str, list[int]] = field(default_factory=dict)
-    """How long, and till when, in ms, nothing is taken for a leaf that did not use its room."""
+    """By leaf that did not use its room: how long, and until when, in ms, nothing is taken for it.
+    """
     owed: list[OwedTask] = field(default_factory=list)
-    """Tasks for which containers were taken, and which have not come yet."""
+    """Tasks for which containers were preempted, and which have not started."""
     rest_ms: int = 0
-    """Nothing more is taken before."""
+    """Nothing more is taken before this time, in ms."""
     look_ms: int = 0
-    """It is looked at again."""
+    """When starved leaves are searched again, in ms."""
 
     def pause(self, words: Iterable[str], now_ms: int, first_ms: int) -> None:
-        """These leaves did not use what was taken for them: each pauses ``first_ms``, then twice as
+        """Pause leaves that did not use what was taken for them: for ``first_ms``, then twice as
         long each time.
         """
         for word, (_, until_ms) in list(self.pauses.items()):
@@ -73,7 +76,7 @@ class Preemption:
 
 @dataclass(frozen=True)
 class Rules:
-    """When and how much: the options of the policy."""
+    """The options of the policy: when and how much is taken."""
 
     after_ms: int
     grace_ms: int
@@ -82,14 +85,14 @@ class Rules:
 
     @property
     def until_ms(self) -> int:
-        """For how long room that is taken is reserved for its leaf."""
+        """For how long, in ms, room that is taken is reserved for its leaf."""
         return self.grace_ms + self.cooldown_ms + EVERY_MS
 
 
 def look(
     plan: Plan, trees: PartitionTrees, rules: Rules, memory: Preemption, owed: OwedTasks
 ) -> None:
-    """See who is starved, and take what it has waited for long enough."""
+    """Find the starved leaves, and take room for those that have waited long enough."""
     now = plan.view.now_ms
     memory.pause(dict.fromkeys(owed.unused), now, rules.until_ms + rules.after_ms)
     if now >= memory.look_ms:
@@ -106,7 +109,7 @@ def look(
 
 
 class PartitionPreemption:
-    """Who is starved in one partition, and what can be taken for it."""
+    """The starved leaves of one partition, and what can be taken for them."""
 
     def __init__(
         self, plan: Plan, trees: PartitionTrees, partition: Partition, rules: Rules,
@@ -119,7 +122,7 @@ class PartitionPreemption:
         self._memory = memory
         self._tasks = owed
         self._limits = Limits()
-        self._plain: dict[paper.Node, list[int]] = {}  # what is held and not being taken
+        self._plain: dict[paper.Node, list[int]] = {}  # what is used and not being preempted
         self._leaf_of: dict[Application, paper.Node] = {}
         for leaf in partition.leaves.values():
             self._charge(leaf, trees.used(leaf.member, partition.label), 1)
@@ -130,12 +133,12 @@ class PartitionPreemption:
         everything = frozenset(partition.tree.wanted)
         self._shares = partition.shares(everything)
         self._left = rules.budget
-        self._served = Counter[Ask]()  # in this call, tasks for an ask and those alike
+        self._served = Counter[Ask]()  # in this call, tasks for an ask and for similar ones
         by_need = sorted(partition.leaves.values(), key=self._need)
         self.starved = {word_of(leaf): leaf for leaf in by_need if any(self._claims(leaf))}
 
     def _note(self, leaf: paper.Node) -> None:
-        """What is being taken from a leaf, and what is owed to it."""
+        """Count what is being preempted from a leaf, and what is owed to it."""
         for app in applications_below(leaf.member):
             self._leaf_of[app] = leaf
             for container in app.containers:
@@ -162,8 +165,8 @@ class PartitionPreemption:
         return self._partition.share(self._plain[child]) if child in self._plain else 0.0
 
     def _claims(self, leaf: paper.Node) -> Iterator[Ask]:
-        """The asks of which it may have one more task, by its limits, and with it and with what it
-        is owed stays within its guarantee.
+        """Yield the asks of which a leaf may have one more task: its limits allow it, and with that
+        task and what it is owed the leaf stays within its guarantee.
         """
         shapes = [want for want in leaf.wanted if self._within(leaf, want[0])]
         if not shapes:
@@ -185,8 +188,8 @@ class PartitionPreemption:
         return self._partition.share(total) <= self._guarantee[leaf] + ROUNDING
 
     def take_all(self) -> int:
-        """Take for each that has been starved long enough, within the budget or else for one task;
-        how many containers were taken.
+        """Take room for each leaf that has been starved long enough: within the budget, or for one
+        task. Return how many containers were preempted.
         """
         now, count = self._plan.view.now_ms, 0
         for word, leaf in self.starved.items():
@@ -209,8 +212,8 @@ class PartitionPreemption:
         return count
 
     def _victims(self, leaf: paper.Node) -> tuple[Ask, list[Container]] | None:
-        """Containers of one server that make room there for one task of a starved leaf, and the
-        ask: of those that hold most first, AMs last.
+        """Return an ask of a starved leaf, and the containers of one server that make room there
+        for one of its tasks; or None. Leaves that use most lose first, and AMs last.
         """
         asks = list(self._claims(leaf))
         for am_too in (False, True):
@@ -256,7 +259,7 @@ class PartitionPreemption:
         return list(found) if _enough(ask, need, room, tight) else []
 
     def _reserved_on(self, node: Node) -> list[Sequence[int]]:
-        """What room there is, or will be, is for others."""
+        """Return the sizes of the tasks for which room on a server is reserved or will be."""
         sizes: list[Sequence[int]] = [t.size for t in self._tasks.tasks if t.node == node.number]
         reservation = node.reservation
         if reservation is not None and not sizes and not for_first(self._trees, reservation):
@@ -266,9 +269,10 @@ class PartitionPreemption:
     def _candidates(
         self, leaf: paper.Node, ask: Ask, am_too: bool, held: Iterable[Container]
     ) -> Iterator[Container]:
-        """What of what is held may be taken, by the mirror of the descent: at each queue from the
-        root down the child of the largest s/w; of a leaf's containers the latest first, AMs last.
-        Where maxima are tight for ``ask``, from inside the lowest of those queues only.
+        """Yield the containers in ``held`` that may be preempted, in the reverse order of the
+        descent: at each queue from the root down the child of the largest s/w first; of a leaf's
+        containers the latest first, AMs last. If maxima are tight for ``ask``, only containers
+        inside the lowest of those queues.
         """
         inside = next(reversed(self._limits.tight(ask)), None)
         found: dict[paper.Node, list[Container]] = {}
@@ -289,7 +293,7 @@ class PartitionPreemption:
             yield from (container for container in mine if self._spares(victim, leaf, container))
 
     def _mirrored(self, leaf: paper.Node) -> list[Any]:
-        """By the attributed shares at each queue, less what was taken since they were."""
+        """Return a sort key: the attributed shares at each queue, less what was preempted since."""
         key: list[Any] = []
         for node in leaf.path():
             before = self._before[node]
@@ -298,9 +302,10 @@ class PartitionPreemption:
         return key[::-1]
 
     def _spares(self, victim: paper.Node, starved: paper.Node, container: Container) -> bool:
-        """No node above the container that does not gain by it falls below its guarantee. A leaf
-        whose guarantee is less than this container has no claim on it: else many small leaves, each
-        with one, would keep more than their queue is guaranteed.
+        """Return whether no node above the container, except those above the starved leaf, falls
+        below its guarantee. A leaf whose guarantee is less than this container has no claim on it:
+        otherwise many small leaves with one container each would keep more than their queue is
+        guaranteed.
         """
         gains, size = set(starved.path()), self._partition.share(container.size)
         for node in victim.path():
@@ -329,7 +334,7 @@ class PartitionPreemption:
 
 
 def _enough(ask: Ask, need: Any, room: list[int], tight: dict[Queue, list[int]]) -> bool:
-    """The task fits on the server, and every maximum above it leaves it."""
+    """Return whether the task fits on the server and every maximum above it allows it."""
     return fits(need, room) and all(has_room(ask.size, left) for left in tight.values())
 
 
@@ -338,8 +343,8 @@ def _helps(container: Container, short: list[bool]) -> bool:
 
 
 def _kinds(leaf: paper.Node, shapes: Collection[Shape]) -> dict[Ask, int]:
-    """The asks of a leaf for these shapes; of those alike in size, user, queue and place the first,
-    with the count of all.
+    """Return the asks of a leaf for these shapes. Asks of the same size, user, queue and place
+    count as one: the first of them, with the count of all.
     """
     found: dict[Any, Ask] = {}
     counts = Counter[Ask]()

@@ -1,5 +1,5 @@
-"""Which child goes first: H-DRF's rule (Algorithm 2) and the rules to compare it with (sections
-2.2, 2.3, 3.3 and 3.4), as ranks of a tree's nodes.
+"""The rules that rank the nodes of a tree: H-DRF's (Algorithm 2), and those to compare it with
+(sections 2.2, 2.3, 3.3 and 3.4).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIGITS = 9
 
 
 Rank = Any
-"""What the descent compares among siblings: the least goes first."""
+"""What the descent compares among siblings: the least rank goes first."""
 Rule = Callable[[Node, Vector, Sequence[bool], Collection[Node]], Mapping[Node, Rank]]
 """A function from a tree, its capacity, Y, and the nodes below which a task can start now, to the
 ranks of nodes. Only the last need a rank.

@@ -1,17 +1,15 @@
-"""The dynamic scheduler (Algorithms 2 and 4): one round serves one task, by shares that are worked
-out again.
-
-``Pool`` runs it on plain values: the tests, the worked examples and the study of random trees do.
-On a cluster the policies do; ``ShareTree`` follows what happens there, and its shares for a while.
+"""The paper's dynamic scheduler (Algorithms 2 and 4) on plain values: one round serves one task, by
+shares that are computed again. The worked examples and the study of random trees use it; on a
+cluster the policies do the same from event to event.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from loomcard.policies.hdrf.paper import (
     Node,
@@ -21,7 +19,8 @@ from loomcard.policies.hdrf.paper import (
     largest_demand,
     unsaturated,
 )
-from loomcard.policies.hdrf.rules import RULES, Rank, Rule, hdrf
+from loomcard.policies.hdrf.rules import RULES, Rule, hdrf
+from loomcard.policies.hdrf.share_tree import alloc, first_by
 
 
 @dataclass(eq=False)
@@ -137,19 +136,7 @@ class Pool:
 
 
 Round = Callable[[Pool], Node | None]
-"""Starts one task and says of which leaf; None where none can be."""
-Want = Any
-"""A kind of task that leaves ask for: on a cluster its size and partition."""
-
-
-def alloc(root: Node, first: Callable[[Node], Node | None]) -> Node | None:
-    """Alloc (Algorithm 4): from the root down the child that goes ``first``, to a leaf; None: there
-    is none.
-    """
-    n: Node | None = root
-    while n is not None and not n.leaf:
-        n = first(n)
-    return n
+"""Starts one task and returns its leaf; None if no task can start."""
 
 
 def hdrf_round(pool: Pool, rule: Rule = hdrf) -> Node | None:
@@ -164,13 +151,6 @@ def hdrf_round(pool: Pool, rule: Rule = hdrf) -> Node | None:
     assert leaf is not None
     pool.start(leaf, places[leaf])
     return leaf
-
-
-def first_by(
-    rank: Mapping[Node, Rank], among: Iterable[Node], able: Collection[Node]
-) -> Node | None:
-    """The one of the least rank of those below which a task can start, of equals the first."""
-    return min((n for n in among if n in able), key=lambda n: (rank[n], n.order), default=None)
 
 
 ROUNDS: dict[str, Round] = {name: partial(hdrf_round, rule=rule) for name, rule in RULES.items()}
@@ -191,128 +171,3 @@ def churn(pool: Pool, round_: Round, finishing: Iterable[Node]) -> None:
         if pool.running[leaf]:
             pool.finish(leaf)
             fill(pool, round_)
-
-
-class Shares(Protocol):
-    """How all nodes of a tree count while certain kinds of task fit."""
-
-    def share(self, node: Node) -> float:
-        """What the descent compares, times the weight."""
-
-    def first(self, branch: Node, among: Collection[Node] | None = None) -> Node | None:
-        """Of the children in A, or of some of them, the one that goes first; None: none is in A."""
-
-
-class ShareTree:
-    """A cluster's tree, whose leaves come, go, hold and want; ``at`` gives its shares by a rule.
-
-    Leaves' ``used`` are fractions of the capacity. A leaf may want several kinds of task (on a
-    cluster, sizes in a partition); it counts by the first of them. ``width``: count of resource
-    types. Inner nodes are there before the first leaf.
-    """
-
-    def __init__(self, root: Node, width: int, rule: Rule) -> None:
-        self.root = root
-        self.width = width
-        self.rule = rule
-        for n in root.walk():
-            if not n.leaf:
-                n.wanted = {}
-        self.tasks: dict[Want, tuple[float, ...]] = {}  # what one takes, of the capacity
-        self.version = 0  # changes when what is wanted in the whole tree does
-        self._aside: list[Node] = []
-
-    def at(self, fitting: frozenset[Want], unsaturated: Callable[[], Sequence[bool]]) -> Shares:
-        """The shares while of all that is wanted only this fits on a server, and Y."""
-        return Ranks(self, fitting, unsaturated())
-
-    @property
-    def wanted(self) -> tuple[Want, ...]:
-        """What is wanted, and not forbidden at the root."""
-        return () if self.root.closed else tuple(self.root.wanted)
-
-    def changed(self, node: Node) -> None:
-        """What a leaf holds or wants changed, or it has gone; or an inner node closed or opened.
-        Nothing is to be done where all is worked out again.
-        """
-
-    def put(self, leaf: Node, held: tuple[float, ...], wants: tuple[Want, ...]) -> None:
-        """A leaf came, or holds and wants something else from now on; ``tasks`` has each of
-        ``wants``.
-        """
-        if wants != leaf.wanted:
-            self._want(leaf.parent, leaf.wanted, -1)
-            self._want(leaf.parent, wants, 1)
-            leaf.wanted = wants
-        leaf.wants = bool(wants)
-        leaf.demand = self.tasks[wants[0]] if wants else (0.0,) * self.width
-        self.use(leaf, held)
-
-    def use(self, leaf: Node, held: tuple[float, ...]) -> None:
-        """A leaf of the tree holds something else from now on."""
-        leaf.used = held
-        self.changed(leaf)
-
-    def remove(self, leaf: Node) -> None:
-        """A leaf goes."""
-        assert leaf.parent is not None
-        self._want(leaf.parent, leaf.wanted, -1)
-        leaf.wanted, leaf.wants = (), False
-        del leaf.parent.children[leaf]
-        self.changed(leaf)
-
-    def close(self, branch: Node, closed: bool) -> None:
-        """An inner node may have nothing more, or may again: its parent sees nothing wanted."""
-        if closed != branch.closed:
-            branch.closed = closed
-            for want, count in branch.wanted.items():
-                self._want(branch.parent, (want,), -count if closed else count)
-            self.version += branch is self.root
-            self.changed(branch)
-
-    def set_aside(self, leaf: Node) -> None:
-        """Nothing could be placed for a leaf: it counts as blocked until ``put_back``."""
-        leaf.aside = True
-        self._aside.append(leaf)
-        self.changed(leaf)
-
-    def put_back(self) -> None:
-        """Reset the set of excluded leaves."""
-        for leaf in self._aside:
-            leaf.aside = False
-            if leaf.parent is not None and leaf in leaf.parent.children:
-                self.changed(leaf)
-        self._aside.clear()
-
-    def _want(self, branch: Node | None, wants: tuple[Want, ...], change: int) -> None:
-        while branch is not None:
-            for want in wants:
-                count = branch.wanted.get(want, 0) + change
-                if count:
-                    branch.wanted[want] = count
-                else:
-                    del branch.wanted[want]
-                if branch is self.root and (not count or count == change):
-                    self.version += 1
-            branch = None if branch.closed else branch.parent
-
-
-class Ranks:
-    """The ranks of all nodes, worked out once."""
-
-    def __init__(self, tree: ShareTree, fitting: frozenset[Want], y: Sequence[bool]) -> None:
-        self._able: dict[Node, None] = {}
-        for leaf in tree.root.leaves():
-            may = leaf.demanding and not leaf.aside
-            if may and any(want in fitting for want in leaf.wanted):
-                self._able.update(dict.fromkeys(leaf.path()))
-        self._ranks = tree.rule(tree.root, (1.0,) * tree.width, y, self._able)
-
-    def share(self, node: Node) -> float:
-        """What the descent compares, times the weight."""
-        rank = self._ranks.get(node, 0.0)
-        return float(rank[0] if isinstance(rank, tuple) else rank) * node.weight
-
-    def first(self, branch: Node, among: Collection[Node] | None = None) -> Node | None:
-        """Of the children in A, or of some of them, the one of the least rank."""
-        return first_by(self._ranks, branch.children if among is None else among, self._able)
