@@ -28,10 +28,17 @@ MISUSES: dict[str, Callable[[Plan, Any], object]] = {
     "preempt after a fraction": lambda plan, ask: plan.preempt(
         next(iter(ask.application.containers)), 0.5, "no"
     ),
+    "preempt what this round allocated": lambda plan, ask: (
+        plan.allocate(ask, plan.view.nodes[0]),
+        plan.preempt(next(reversed(ask.application.containers)), 1, "no"),
+    ),
     "preempt for a surrogate": lambda plan, ask: plan.preempt(
         next(iter(ask.application.containers)), 1, "\udcff"
     ),
 }  # fmt: skip
+
+
+SAYS = {"preempt what this round allocated": "only a confirmed, live container can be preempted"}
 
 
 @register("test-misuses")
@@ -70,6 +77,7 @@ def test_a_misused_plan_is_a_fault_of_its_queue(what):
     [(instance, message, trace)] = plan.faults
     assert (instance, message.startswith("root.a:test-misuses: PlanError: ")) == (1, True)
     assert "test_misused_plan.py" in trace
+    assert SAYS.get(what, "") in message
     assert {each.attempt for each in plan.decisions} == {2}
     sent = r.write(plan)
     assert len(sent) < 100_000

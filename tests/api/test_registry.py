@@ -289,6 +289,7 @@ def applied(folder, digest, copies="copies"):
 
 def another_process(monkeypatch):
     monkeypatch.setattr(registry, "_modules", {})
+    monkeypatch.setattr(registry, "_notices", [])
 
 
 def test_a_file_runs_once_until_another_text_is_applied(tmp_path):

@@ -3,11 +3,14 @@ state.
 """
 
 import sys
+from dataclasses import dataclass
+from typing import ClassVar
 
 import msgspec
 import pytest
 
 from compiled import config, flat, queue
+from loomcard import ClusterView, Plan, Refused, fill, register
 from loomcard.engine.snapshot import dump
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -185,6 +188,32 @@ def calls_of(work) -> int:
     finally:
         sys.setprofile(None)
     return called
+
+
+@register("test-preempts")
+@dataclass(frozen=True)
+class Preempts:
+    """Preempts the first container there is, and remembers the refusals that it was shown."""
+
+    refusals: ClassVar[list[Refused]] = []
+
+    def decide(self, view: ClusterView) -> Plan:
+        self.refusals.extend(view.changes_of(Refused))
+        plan = fill(Plan(view), order=lambda app: app.number)
+        for container in [c for app in view.applications for c in app.containers]:
+            if container.number and container.preempting_since is None:
+                plan.preempt(container, 10, "test")
+        return plan
+
+
+def test_a_refused_preemption_is_an_event_of_its_time():
+    """The policy sees when, why and where; the container may be preempted again."""
+    engine = running("test-preempts")
+    engine.refuse = lambda decision: "STALE" if isinstance(decision, r.Preempt) else None
+    for _ in range(3):
+        engine.round()
+    first = Preempts.refusals[0]
+    assert (first.at_ms, first.reason, first.node.id, first.ask) == (20, "STALE", "n2:1", None)
 
 
 def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():

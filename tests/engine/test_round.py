@@ -85,6 +85,19 @@ def test_a_child_that_holds_back_is_withheld():
     assert engine.exchange().reports["root.a from above"]["stopped"] == "WITHHELD"
 
 
+def test_a_child_that_may_take_more_later_is_not_withheld():
+    """With ``asks_again`` a leaf that took nothing is called again when others change."""
+    engine = under("test-turns", "test-waits-for-others")
+    engine.ask(1, 1)
+    assert engine.exchange().reports["root.a from above"]["stopped"] == "NO_FIT"
+
+
+def test_a_policy_is_tried_before_there_is_demand():
+    """Turns of its children take nothing then; one that cannot work fails in the first round."""
+    assert under("test-turns", "fifo").exchange().faults == []
+    assert len(under("test-turns", "test-raises").exchange().faults) == 1
+
+
 def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
     """Under drf a withholding leaf is out of the order until its timer; then it takes any node."""
     engine = under("drf", "test-delay", wait_ms=50)

@@ -179,6 +179,17 @@ class Turns:
         return plan
 
 
+@register("test-waits-for-others")
+@dataclass(frozen=True)
+class WaitsForOthers:
+    """Allocates nothing, and wants to be called when other queues change."""
+
+    asks_again = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        return Plan(view)
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A member of a queue, in a report."""

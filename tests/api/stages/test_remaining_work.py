@@ -30,23 +30,27 @@ DIAMOND = Dag(
 )  # fmt: skip
 
 
-def remaining_work(dag: Dag, done: Mapping[int, int]) -> float:
-    """That of an application with the stages as its hint, of which so many tasks have finished."""
+def estimated(dag: Dag, done: Mapping[int, int]) -> tuple[float, float]:
+    """Remaining work and critical path of an application with the stages as its hint, of which so
+    many tasks have finished.
+    """
     estimates = Estimates(assumed_ms=1)
     estimates.capacity = Resource(CAPACITY)
     estimates.finished = {"a": {str(stage): [count, 0] for stage, count in done.items()}}
-    return estimates.work(Mock(id="a", hints={HINT: write_dag(dag.stages)}))
+    app = Mock(id="a", hints={HINT: write_dag(dag.stages)})
+    return estimates.work(app), estimates.critical_path_ms(app)
 
 
 def test_remaining_work_adds_resources_and_leaves_out_what_is_done():
     """A task of a tenth of memory and of vcores counts 0.2 of the cluster for its time."""
-    assert remaining_work(DIAMOND, {}) == pytest.approx(0.2 * (400 + 600 + 50 + 10))
-    assert remaining_work(DIAMOND, {0: 4, 1: 1}) == pytest.approx(0.2 * (300 + 50 + 10))
+    assert estimated(DIAMOND, {})[0] == pytest.approx(0.2 * (400 + 600 + 50 + 10))
+    assert estimated(DIAMOND, {0: 4, 1: 1})[0] == pytest.approx(0.2 * (300 + 50 + 10))
 
 
 def test_the_critical_path_is_the_longest_chain_whatever_the_tasks():
-    """100 + 300 + 10; without what is done 300 + 10."""
+    """100 + 300 + 10; without what is done 300 + 10. An estimate counts the whole DAG."""
     assert critical_path_ms(DIAMOND) == 410
+    assert estimated(DIAMOND, {0: 4})[1] == 410
     assert critical_path_ms(DIAMOND, {0: 4}) == 310
 
 
@@ -63,8 +67,8 @@ def test_the_clairvoyant_knows_how_long_running_tasks_still_run():
 def test_work_falls_as_tasks_finish_and_never_below_nothing(rows, done):
     """Monotone, also where more finished than the hint named."""
     dag = Dag([stage(tasks, ms, priority=i) for i, (tasks, ms) in enumerate(rows)])
-    whole = remaining_work(dag, {})
-    assert 0 <= remaining_work(dag, done) <= whole
+    whole = estimated(dag, {})[0]
+    assert 0 <= estimated(dag, done)[0] <= whole
     assert critical_path_ms(dag, done) <= critical_path_ms(dag) <= sum(ms for _, ms in rows) + 1e-6
 
 
