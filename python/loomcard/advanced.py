@@ -4,7 +4,7 @@ Use them as you like. They may change with any version, unlike what `loomcard` e
 """
 
 from loomcard.api.entitlement import potential
-from loomcard.api.fill import ALL, RESERVED, take_turn
+from loomcard.api.fill import ALL, RESERVED, InOrder, take_turn
 from loomcard.api.headroom import Amounts
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.member_index import MemberIndex, only_shape_of, shapes_of
@@ -50,6 +50,7 @@ __all__ = [
     "Entry",
     "FirstFit",
     "FitIndex",
+    "InOrder",
     "LazyHeap",
     "LazyOrder",
     "MemberIndex",

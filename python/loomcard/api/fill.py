@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from loomcard.api.member_index import MemberIndex, Order
 from loomcard.api.order_identity import bound_values, described, identity_of
 from loomcard.api.pending_plan import RULE_MS
@@ -58,7 +60,7 @@ def fill(
         (_CachedIndex, index), lambda: _CachedIndex(MemberIndex(view.queue).attach(view), order)
     )
     kept.check(order, index, None if live else view.version)
-    members = _Members(plan, kept.index, order, live, turn_containers)
+    members = InOrder(plan, kept.index, order, live, turn_containers)
     if goes_on:
         plan.go_on = partial(serve, plan, members, reserve_after_ms)
     return serve(plan, members, reserve_after_ms)
@@ -90,12 +92,17 @@ class _CachedIndex:
             )
 
 
-class _Members(Chooser):
-    """The members of one queue, by the index of a plan."""
+@mypyc_attr(allow_interpreted_subclasses=True)
+class InOrder(Chooser):
+    """Serve the members of one queue by ``order``, with an index that is kept from call to call.
+
+    ``live``, ``turn_containers``: as in ``fill``.
+    """
 
     def __init__(
-        self, plan: Plan, index: MemberIndex, order: Order, live: bool, turn_containers: int
-    ) -> None:
+        self, plan: Plan, index: MemberIndex, order: Order, live: bool = False,
+        turn_containers: int = 1,
+    ) -> None:  # fmt: skip
         super().__init__(index.queue)
         self.plan = plan
         self.index = index

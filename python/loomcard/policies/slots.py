@@ -18,10 +18,8 @@ from loomcard import (
     ApplicationAdded,
     Ask,
     AttemptAdded,
-    Chooser,
     ClusterView,
     ExhaustedShapes,
-    Level,
     Node,
     Plan,
     Resource,
@@ -30,7 +28,7 @@ from loomcard import (
     no_room,
     serve,
 )
-from loomcard.advanced import Amounts, report_waiting, want_room
+from loomcard.advanced import Amounts, InOrder, MemberIndex
 
 SLOTS = "SLOTS"
 """The reason of an ask that waits because no node with room for it has a free slot."""
@@ -73,8 +71,10 @@ class Slots:
         """
         plan = Plan(view)
         free = view.cache("free slots", lambda: FreeSlots(view, self))
-        level = view.cache("order", lambda: Level(view.queue, by_slots).attach(view))
-        serve(plan, BySlots(view, free, level), self.reserve_after_ms, shared=False)
+        index = view.cache(
+            "order", lambda: MemberIndex(view.queue, guarantees_first=False).attach(view)
+        )
+        serve(plan, BySlots(plan, index, free), self.reserve_after_ms, shared=False)
         return plan, report_headroom(plan, reported, free.room(view.cluster_capacity))
 
 
@@ -165,34 +165,26 @@ class FreeSlots:
         return next((n for n in nodes if offers(n, ask.label) and fits(ask.size, n.room)), None)
 
 
-class BySlots(Chooser):
+class BySlots(InOrder):
     """Serve the application with the fewest slots by its weight, on a node with a free slot."""
 
-    def __init__(self, view: ClusterView, free: FreeSlots, level: Level) -> None:
-        super().__init__(view.queue)
-        self._view, self._free, self._level = view, free, level
+    def __init__(self, plan: Plan, index: MemberIndex, free: FreeSlots) -> None:
+        super().__init__(plan, index, by_slots)
+        self._free = free
 
     def update(self) -> None:
         """Look at what changed."""
         self._free.update()
-        self._level.update(self._view)
+        super().update()
 
     def next(self, full: ExhaustedShapes) -> Any:
         """Return the first in order while a slot is free, otherwise None."""
-        return None if not self._free.numbers or full.everything() else self._level.top(full)
+        return super().next(full) if self._free.numbers else None
 
-    def allocated(self, chosen: Any, ask: Ask) -> None:  # noqa: ARG002
+    def allocated(self, chosen: Any, ask: Any) -> None:
         """Count one more slot to it."""
         self._free.update()
-        self._level.served(by_slots, chosen)
-
-    def passed(self, chosen: Any, *, forbidden: bool) -> None:  # noqa: ARG002
-        """Set it aside."""
-        self._level.set_aside()
-
-    def end(self) -> None:
-        """Put the applications that were set aside back in their places."""
-        self._level.put_back()
+        super().allocated(chosen, ask)
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
         """Choose node-local, rack, any, among the nodes with a free slot."""
@@ -215,8 +207,4 @@ class BySlots(Chooser):
         """Report that all asks wait for a slot, if none is free."""
         if not self._free.numbers and self.queue.pending_count:
             plan.wait(self.queue, SLOTS, plan.view.now_ms + RULE_MS)
-        report_waiting(plan, self._level.unreported)
-
-    def reserve(self, plan: Plan, after_ms: int) -> None:
-        """Reserve for the first in line."""
-        want_room(plan, self._level, after_ms, self)
+        super().report(plan)
