@@ -1,4 +1,4 @@
-"""The ten benchmarks and grep: what each is, its sizes, generator, program and check."""
+"""The ten benchmarks and grep: for each its sizes, generator, program and check."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REDUCES: Final = {"tiny": 1, "small": 2, "large": 4}
 
 
 class SuiteError(Exception):
-    """Something that was asked of the suite is not there. `hint` says what is."""
+    """The suite does not have something that was requested. `hint` lists what it has."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -52,9 +52,9 @@ class SuiteError(Exception):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One benchmark. `arguments`: what its program gets between or after input and output;
-    `data`: whose input it reads, its own name or another benchmark's; `then`: names of the
-    MapReduce jobs that its program submits after its first one; the last one leaves the result.
+    """One benchmark. `arguments`: what its program gets between or after input and output; `data`:
+    the benchmark whose input it reads, itself or another; `then`: names of the MapReduce jobs that
+    its program submits after its first one. The last job writes the result.
     """
 
     name: str
@@ -68,17 +68,19 @@ class Benchmark:
     then: tuple[str, ...] = ()
 
     def numbers(self, size: Size) -> Numbers:
-        """What the size means, with the number of input files and of reduces."""
+        """Return the rows and iterations of a size, with the number of input files and of
+        reduces.
+        """
         return {"files": _FILES[size], "reduces": _REDUCES[size], **self.sizes[size]}
 
     @property
     def input(self) -> str:
-        """The name under which its input is kept."""
+        """The name under which its input is stored."""
         return self.data or self.name
 
 
 def benchmark(name: str) -> Benchmark:
-    """A benchmark by name. Raises SuiteError."""
+    """Return a benchmark by name. Raises SuiteError."""
     found = BENCHMARKS.get(name)
     if found is None:
         raise SuiteError(f"no benchmark {name!r}", f"there are {', '.join(BENCHMARKS)}")
@@ -164,4 +166,6 @@ _ALL: Final = (
     ),
 )  # fmt: skip
 BENCHMARKS: Final = {each.name: each for each in _ALL}
-"""Ten in the order of the DRESS paper, and grep, of which the Coupling paper has the most jobs."""
+"""The ten benchmarks in the order of the DRESS paper, and grep, which is the most frequent job of
+the Coupling paper.
+"""

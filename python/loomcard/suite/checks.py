@@ -1,5 +1,5 @@
-"""What can be known to go wrong before anything runs: queues that a policy lacks, users that a
-cluster lacks, and jobs that it never has room for.
+"""Checks before anything runs: queues that a policy lacks, users that a cluster lacks, and jobs for
+which no node ever has room.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from loomcard.validation.reading import read
 
 DEFAULT_QUEUE = "root.default"
 Node = tuple[int, int]
-"""What a node has: MB and vcores."""
+"""The capacity of a node: MB and vcores."""
 
 
 EMBEDDED_HINT = "give `cluster` of the mix more nodes, or more of node_memory_mb or node_vcores"
@@ -31,7 +31,7 @@ COMPOSE_HINT = "bring the cluster up again with more --nodes, --node-memory-mb o
 
 @dataclass(frozen=True)
 class _Wrong:
-    """Something wrong with a mix, and where in its file."""
+    """An error in a mix, and its place in the file."""
 
     mix: str
     place: Place
@@ -40,12 +40,14 @@ class _Wrong:
 
 
 def check_queues(study: Study) -> None:
-    """Raises InputError for queues of jobs that a policy of the study does not have."""
+    """Raise InputError for queues of jobs that a policy of the study does not have."""
     _refuse(study, _strange_queues(study))
 
 
 def check_users(study: Study) -> None:
-    """Raises InputError for jobs of other users on the embedded cluster, which runs all as you."""
+    """Raise InputError for jobs of other users on the embedded cluster, which runs all jobs as
+    you.
+    """
     hint = "leave `user` out, or run the mix --on docker"
     _refuse(
         study,
@@ -64,7 +66,7 @@ def check_users(study: Study) -> None:
 
 
 def check_room(study: Study, nodes: Sequence[Node], hint: str) -> None:
-    """Raises InputError for jobs that `nodes` can never run: such a job would wait to the limit.
+    """Raise InputError for jobs that `nodes` can never run: such a job would wait until the limit.
     `hint`: how to have more room.
     """
     by_vcores = any(map(_counts_vcores, study.cells))
@@ -72,13 +74,13 @@ def check_room(study: Study, nodes: Sequence[Node], hint: str) -> None:
 
 
 def embedded_nodes(study: Study) -> list[Node]:
-    """The nodes of the embedded cluster that the study will boot."""
+    """Return the nodes of the embedded cluster that the study will start."""
     size = next(iter(study.mixes.values())).cluster
     return [(size.node_memory_mb, size.node_vcores)] * size.nodes
 
 
 def compose_nodes() -> list[Node]:
-    """The nodes of the compose cluster that runs. Raises ComposeError where none does."""
+    """Return the nodes of the compose cluster that runs. Raises ComposeError if none runs."""
     _, rest = running(ComposeCluster.here())
     return [
         (
@@ -114,7 +116,7 @@ def _counts_vcores(cell: Cell) -> bool:
     if cell.source == "stock:capacity":
         options = capacity_options(cell.queues) if cell.queues else {}
         return options.get("calculator") != "memory"
-    return cell.source != "stock:fifo"  # which looks at memory alone
+    return cell.source != "stock:fifo"  # which considers only memory
 
 
 def _without_room(
@@ -138,7 +140,7 @@ def _without_room(
 
 
 def _fit(first: int, second: int, nodes: Sequence[Node], *, by_vcores: bool) -> bool:
-    """Whether there is room for both at a time, on one node or on two."""
+    """Return whether both fit at the same time, on one node or on two."""
     for index, (memory, vcores) in enumerate(nodes):
         if memory < first or (by_vcores and vcores < 1):
             continue
@@ -159,7 +161,7 @@ def _said(nodes: Sequence[Node]) -> str:
 
 
 def _refuse(study: Study, found: Iterable[_Wrong]) -> None:
-    """Raises InputError with all of it, each with its line where the mix has a file."""
+    """Raise InputError with all errors, each with its line if the mix has a file."""
     lines: list[str] = []
     wrong = list(found)
     for name in study.mixes:

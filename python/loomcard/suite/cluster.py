@@ -1,4 +1,4 @@
-"""What a run of a mix needs of a cluster, whichever kind it is."""
+"""The interface of a cluster that runs a mix."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from loomcard.suite.mix import Arrival
 
 
 class Client(Protocol):
-    """A client at work, which submits one job."""
+    """A running client, which submits one job."""
 
     @property
     def log(self) -> Path:
-        """What it says."""
+        """The file of its output."""
 
     def ended(self) -> bool:
-        """Whether it has ended."""
+        """Return whether it has ended."""
 
     def stop(self) -> None:
-        """Ends it; what it has submitted goes on."""
+        """End the client; the applications that it has submitted continue."""
 
 
 @dataclass(frozen=True)
 class Journal:
-    """What Loomcard's journal holds of a run: its folder, and when each container was allocated."""
+    """What Loomcard's journal contains of a run: its folder, and when each container was
+    allocated.
+    """
 
     folder: Path
     allocated_ms: Mapping[ContainerKey, int]
@@ -41,30 +43,32 @@ class SuiteCluster(Protocol):
     """A cluster that runs a mix under one policy after the other."""
 
     def schedule(self, cell: Cell) -> None:
-        """Brings the cell's policy into force: swapped on the live cluster, or, from and to a
-        stock scheduler, with another ResourceManager.
+        """Put the cell's policy into force. A policy is swapped on the live cluster; a change from
+        or to a stock scheduler needs another ResourceManager.
         """
 
     @property
     def rest(self) -> ResourceManagerClient:
-        """The ResourceManager's REST interface, asked as its administrator."""
+        """The ResourceManager's REST interface, with the rights of its administrator."""
 
     def provide(self, jobs: Sequence[Job]) -> None:
-        """Generates the jobs' inputs and brings them where the cluster reads them."""
+        """Generate the jobs' inputs and put them where the cluster reads them."""
 
     def submit(self, arrival: Arrival, folder: Path) -> Client:
-        """Starts the job's client, whose log goes into `folder`."""
+        """Start the job's client. Its log is written into `folder`."""
 
     def outputs(self, jobs: Sequence[str], folder: Path) -> dict[str, Path]:
-        """By job, its output as files in `folder`; taken from the cluster."""
+        """Move the output of each job from the cluster to files in `folder`; return their folders
+        by job.
+        """
 
     def input_of(self, job: Job) -> Path:
-        """The job's input as files of this machine."""
+        """Return the job's input as files of this machine."""
 
     def container_runs(self, since_ms: int) -> list[ContainerRun]:
-        """Every container that ran since, an AM's marked as such."""
+        """Return every container that ran since then. AM containers are marked."""
 
     def journal(self, folder: Path, since_ms: int) -> Journal | None:
-        """What the journal holds since then, copied into `folder` where it is not at hand; None
-        under a stock scheduler.
+        """Return what the journal contains since then; it is copied into `folder` if it is on
+        another machine. None under a stock scheduler.
         """

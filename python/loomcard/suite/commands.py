@@ -1,4 +1,4 @@
-"""A job's command line: Hadoop's own examples, or spark-submit with one of our programs."""
+"""The command lines of jobs: Hadoop's own examples, or spark-submit with one of our programs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _EXAMPLES: Final = {
 }
 EXECUTOR_MB, EXECUTOR_OVERHEAD_MB, EXECUTORS = 512, 128, 2
 DRIVER_MB: Final = EXECUTOR_MB + EXECUTOR_OVERHEAD_MB
-"""Of a container, with its overhead: driver and executors alike."""
+"""The memory of a container with its overhead, for driver and executors alike."""
 MAPREDUCE_AM_MB, TASK_MB = 384, 256
 SMALL_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""Options of every JVM: jobs are short, and many start at a time on few cores."""
+"""Options of every JVM: jobs are short, and many start at the same time on few cores."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where a job reads and writes, as its program gets it."""
+    """The paths from which a job reads and to which it writes, as its program gets them."""
 
     source: str
     target: str
@@ -33,7 +33,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Submitted:
-    """As whom, where to, and under which name a job is submitted; the hint is for policies."""
+    """The user, the queue and the name with which a job is submitted; the hint is for policies."""
 
     name: str
     queue: str = ""
@@ -41,7 +41,7 @@ class Submitted:
 
 
 def mapreduce(job: Job, where: Where, submitted: Submitted) -> list[str]:
-    """Main class and arguments of a MapReduce job."""
+    """Return the main class and the arguments of a MapReduce job."""
     numbers = job.benchmark.numbers(job.size)
     properties = {
         "mapreduce.job.reduces": str(numbers["reduces"]),
@@ -50,7 +50,7 @@ def mapreduce(job: Job, where: Where, submitted: Submitted) -> list[str]:
         **submitted.definitions,
     }
     defined = [f"-D{name}={value}" for name, value in properties.items()]
-    # Sort asks the cluster how many reduces to have, unless -r says it.
+    # Sort takes the number of reduces from the cluster, unless -r gives it.
     own = ["-r", str(numbers["reduces"])] if job.benchmark.name == "sort" else []
     places, more = [where.source, where.target], job.benchmark.arguments(numbers)
     behind = job.benchmark.name == "grep"  # its pattern follows input and output
@@ -61,7 +61,7 @@ def mapreduce(job: Job, where: Where, submitted: Submitted) -> list[str]:
 def spark(
     job: Job, where: Where, submitted: Submitted, programs: PurePath, properties: Mapping[str, str]
 ) -> list[str]:
-    """What follows spark-submit. `properties`: Spark's, for the cluster that runs it."""
+    """Return the arguments of spark-submit. `properties`: Spark's, for the cluster that runs it."""
     numbers = job.benchmark.numbers(job.size)
     settings = {
         "spark.app.name": submitted.name,
@@ -80,14 +80,14 @@ def spark(
 def on_yarn(
     home: PurePath, python: PurePath, queue: str = "", executors: int = EXECUTORS
 ) -> dict[str, str]:
-    """Spark's properties where YARN runs driver and executors, both from an environment that every
-    node has.
+    """Return Spark's properties for a cluster on which YARN runs driver and executors, both from an
+    environment that every node has.
     """
     return {
         "spark.master": "yarn",
         "spark.submit.deployMode": "cluster",
         "spark.yarn.maxAppAttempts": "1",
-        # Only `*` is taken here, `*.jar` is not.
+        # Only `*` is accepted here; `*.jar` is not.
         "spark.yarn.jars": f"local:{home}/jars/*",
         "spark.driver.memory": f"{EXECUTOR_MB}m",
         "spark.driver.memoryOverhead": f"{EXECUTOR_OVERHEAD_MB}m",

@@ -18,8 +18,8 @@ _SET_UP = "make one with `loomcard suite setup`"
 
 
 def default_folder() -> Path:
-    """Where the environment lies unless one names another: LOOMCARD_SUITE, or below the user's
-    cache folder.
+    """The environment's folder unless another is named: LOOMCARD_SUITE, or below the user's cache
+    folder.
     """
     named = os.environ.get("LOOMCARD_SUITE")
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -50,7 +50,7 @@ class SparkEnvironment:
 
 
 def find(folder: Path) -> SparkEnvironment:
-    """The environment in `folder`. Raises PlaceError where it is not there, or not whole."""
+    """Return the environment in `folder`. Raises PlaceError if it is missing or incomplete."""
     python = folder / "bin" / "python"
     if not python.exists():
         raise PlaceError(f"no environment with pyspark in {folder}", _SET_UP)
@@ -61,8 +61,8 @@ def find(folder: Path) -> SparkEnvironment:
 
 
 def set_up(folder: Path) -> SparkEnvironment:
-    """Makes the environment, or brings it up to date; nothing where it is. Raises PlaceError where
-    pip cannot.
+    """Make the environment or bring it up to date; do nothing if it is. Raises PlaceError if pip
+    fails.
     """
     mark = folder / _MADE_OF
     if mark.exists() and mark.read_bytes() == REQUIREMENTS.read_bytes():

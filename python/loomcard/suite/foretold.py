@@ -1,4 +1,4 @@
-"""What the simulator makes of a run's jobs, beside what the cluster made of them."""
+"""The simulator's prediction of a run's jobs, beside the cluster's measurements."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from loomcard.workload.scenario import Scenario
 
 NAME = "{} (foretold)"
 HEARTBEAT_MS = 1000
-"""Of simulated nodes, for policies that place where a node has just spoken."""
+"""The heartbeat interval of simulated nodes, for policies that place on the node that has just sent
+one.
+"""
 
 
 def foretell(
     journal: Path, config: Mapping[str, Any], measured: RunRecord, names: Mapping[str, str]
 ) -> RunRecord:
-    """The run simulated: the same jobs at the same times, each container as long as it was, and
-    each AM asking as long after its start as it did.
-
-    `names`: the measured jobs' ids by their YARN ids; whatever else the journal holds is left out.
-    Raises JournalError and what `simulate` raises.
+    """Simulate the run: the same jobs at the same times, each container as long as measured, and
+    each AM asking as long after its start as measured. `names`: the measured jobs' ids by their
+    YARN ids; other applications in the journal are left out. Raises JournalError and what
+    `simulate` raises.
     """
     scenario = _of_run(as_scenario(journal, measured.seed), measured, names)
-    if "heartbeats" in config.get("needs", ()):  # such policies place by them
+    if "heartbeats" in config.get("needs", ()):  # such policies place by heartbeats
         scenario = replace(scenario, heartbeat_ms=HEARTBEAT_MS)
     found = simulate(scenario, config, policy=NAME.format(measured.policy))
     found.workload, found.seed = measured.workload, measured.seed
@@ -54,8 +55,8 @@ def _of_run(scenario: Scenario, measured: RunRecord, names: Mapping[str, str]) -
 
 
 def beside(measured: RunRecord, foretold: RunRecord) -> list[dict[str, Any]]:
-    """A row a job: its completion time on the cluster and in the simulator, in ms, and by how many
-    percent the simulator is off; None where one of them is not known.
+    """Return a row per job: its completion time on the cluster and in the simulator, in ms, and the
+    simulator's error in percent; None if one of them is not known.
     """
     simulated = {each["id"]: each["completion_ms"] for each in summary(foretold)["applications"]}
     rows = []

@@ -1,4 +1,4 @@
-"""Generated inputs, kept from run to run: each made once, whole or not at all."""
+"""Generated inputs, stored from run to run. Each is made once, completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DONE = "made.json"
 
 @dataclass(frozen=True)
 class Job:
-    """A benchmark at a size, on the input that a seed draws."""
+    """A benchmark at a size, with the input of a seed."""
 
     benchmark: Benchmark
     size: Size
@@ -24,12 +24,12 @@ class Job:
 
     @property
     def input_name(self) -> str:
-        """What its input is called: equal names have equal bytes."""
+        """The name of its input: equal names have equal bytes."""
         return f"{self.benchmark.input}-{self.size}-{self.seed}"
 
 
 def made(job: Job, root: Path) -> Path:
-    """The folder with the job's input below `root`, generated where it is not there yet."""
+    """Return the folder with the job's input below `root`; generate the input if it is missing."""
     maker = BENCHMARKS[job.benchmark.input]
     numbers = maker.numbers(job.size)
     folder = root / job.input_name

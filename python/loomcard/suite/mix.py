@@ -1,4 +1,4 @@
-"""A mix: which benchmarks arrive when, in which queues and as whom."""
+"""A mix: which benchmarks arrive when, in which queues and for which users."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class MixJob(_Model):
 
 
 class ClusterSize(_Model):
-    """The embedded cluster of the mix; the compose cluster is as it was brought up."""
+    """The embedded cluster of the mix; a compose cluster is used as it was started."""
 
     nodes: int = Field(3, ge=1, le=64, description="NodeManagers.")
     node_memory_mb: int = Field(2048, ge=640, description="Of each.")
@@ -115,7 +115,7 @@ class Arrival:
 
     @property
     def definitions(self) -> dict[str, str]:
-        """Hadoop properties by its profile."""
+        """The Hadoop properties of its profile."""
         if not self.profile:
             return {}
         reduces = self.job.benchmark.numbers(self.job.size)["reduces"]
@@ -123,12 +123,12 @@ class Arrival:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of mixes."""
+    """Return the JSON Schema (draft 2020-12) of mixes."""
     return published(Mix.model_json_schema(), ["version", "kind", "jobs"])
 
 
 def find(what: str, beside: Path = Path()) -> Path:
-    """The file of a mix, by path or by the name of one that ships. Raises SuiteError."""
+    """Return the file of a mix, by path or by the name of one that ships. Raises SuiteError."""
     for file in (beside / what, SHIPPED / f"{what}.yml"):
         if file.is_file():
             return file
@@ -139,7 +139,7 @@ def find(what: str, beside: Path = Path()) -> Path:
 
 
 def read_mix(file: Path) -> Mix:
-    """The mix in a file. Raises FindingsError with everything that is wrong."""
+    """Return the mix in a file. Raises FindingsError with all errors."""
     document = read(file.read_bytes().decode("utf-8-sig"))
     if not check_mapping(document):
         raise FindingsError(document.findings).named(str(file))
@@ -160,8 +160,8 @@ def read_mix(file: Path) -> Mix:
 
 
 def one_each(names: list[str], size: Literal["tiny", "small", "large"]) -> Mix:
-    """A mix of benchmarks by name, each once, all at the same time; other benchmarks make a mix of
-    another name. Raises SuiteError.
+    """Return a mix of benchmarks by name, each once, all at the same time. Its name depends on the
+    benchmarks. Raises SuiteError.
     """
     jobs = [{"benchmark": benchmark(name).name, "size": size} for name in names]
     name = "-".join([*names, size])
@@ -171,7 +171,7 @@ def one_each(names: list[str], size: Literal["tiny", "small", "large"]) -> Mix:
 
 
 def arrivals(mix: Mix, repetition: int) -> list[Arrival]:
-    """The jobs of one repetition, by time."""
+    """Return the jobs of one repetition, by time."""
     listed = [each for each in mix.jobs for _ in range(each.count)]
     times: list[float] = []
     for entry in mix.jobs:

@@ -46,7 +46,7 @@ _CLASSES = "/etc/hadoop:/opt/loomcard/lib/*:/opt/hadoop/lib/*"
 USER = "hadoop"
 _BACK_S, _LOOK_S = 300.0, 1.0
 _CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_\d+_\d+")
-# The job's client ends when its standard input does: killing `docker exec` would leave it there.
+# The job's client ends with its standard input; killing `docker exec` would leave it running.
 _UNTIL_CLOSED = (
     'exec 3<&0; "$@" </dev/null & child=$!;'
     " (cat <&3 >/dev/null; kill $child) 2>/dev/null & wait $child"
@@ -61,11 +61,11 @@ class ExecClient:
     log: Path
 
     def ended(self) -> bool:
-        """Whether it has ended."""
+        """Return whether it has ended."""
         return self.process.poll() is not None
 
     def stop(self) -> None:
-        """Ends it, in its container too."""
+        """End it, also inside its container."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.process.kill()
@@ -74,8 +74,8 @@ class ExecClient:
 
 @dataclass
 class DockerSuite:
-    """The compose cluster that runs. What governed it before does so again after the block, and the
-    submitter's container is gone. `folder`: inputs and the journal's copies.
+    """Yield the compose cluster that runs. Afterwards its earlier policy is in force again, and the
+    submitter's container is removed. `folder`: for inputs and copies of the journal.
     """
 
     compose: ComposeCluster
@@ -99,7 +99,7 @@ class DockerSuite:
         self._before = self._rest.policy()
         try:
             self._start_submitter()
-        except BaseException:  # the block does not begin, and so has no end either
+        except BaseException:  # the block does not begin, so its end does not run either
             self._remove_submitter()
             raise
         return self
@@ -122,11 +122,11 @@ class DockerSuite:
 
     @property
     def rest(self) -> ResourceManagerClient:
-        """The ResourceManager's REST interface, as the cluster's administrator."""
+        """The ResourceManager's REST interface, with the rights of the cluster's administrator."""
         return self._rest
 
     def schedule(self, cell: Cell) -> None:
-        """Swaps the policy, or restarts the ResourceManager with another scheduler."""
+        """Swap the policy, or restart the ResourceManager with another scheduler."""
         wanted = cell.source if cell.text is None else "loomcard"
         if wanted != self._scheduler:
             self._restart(wanted, cell)
@@ -136,7 +136,7 @@ class DockerSuite:
     def _restart(self, scheduler: str, cell: Cell | None) -> None:
         render(self.compose.conf_dir, self._settings(scheduler, cell))
         self._compose("restart", "resourcemanager")
-        # Where the engine chose its port, it is another one now.
+        # If the engine chose its port, the port has changed now.
         self._rest = resource_manager(self.compose)
         self._scheduler = scheduler
         count = len(self._nodes)
@@ -182,13 +182,13 @@ class DockerSuite:
         self._copy(str(PROGRAMS), f"{self._container}:{_PLACE}")
 
     def provide(self, jobs: Sequence[Job]) -> None:
-        """Generates what is not there yet and puts it into HDFS."""
+        """Generate the inputs that are missing and put them into HDFS."""
         missing = {job.input_name: job for job in jobs if job.input_name not in self._provided}
         for name, job in missing.items():
             data = self.input_of(job)
             self._copy(str(data), f"{self._container}:{_PLACE}/{name}")
         if missing:
-            # Whole or not at all: what was half put is removed first.
+            # Completely or not at all: what was put in part is removed first.
             names = " ".join(f"{_PLACE}/{name}" for name in missing)
             old = " ".join(f"{_DATA}/{name}" for name in missing)
             self._fs(f"-rm -r -f -skipTrash {old}", f"-mkdir -p {_DATA}", f"-put {names} {_DATA}")
@@ -196,11 +196,11 @@ class DockerSuite:
         self._provided |= missing.keys()
 
     def input_of(self, job: Job) -> Path:
-        """The job's input on this machine."""
+        """Return the job's input on this machine."""
         return made(job, self.folder / "data")
 
     def submit(self, arrival: Arrival, folder: Path) -> Client:
-        """Starts the job's client in the submitter's container, as its user."""
+        """Start the job's client in the submitter's container, as the job's user."""
         where = Where(f"{_DATA}/{arrival.job.input_name}", f"{_OUTPUT}/{arrival.id}")
         submitted = Submitted(arrival.id, arrival.queue, arrival.definitions)
         if arrival.job.benchmark.framework == "spark":
@@ -232,7 +232,7 @@ class DockerSuite:
         return ExecClient(process, log)
 
     def outputs(self, jobs: Sequence[str], folder: Path) -> dict[str, Path]:
-        """Copies the outputs out of HDFS and removes them there."""
+        """Copy the outputs out of HDFS and remove them there."""
         if not jobs:
             return {}
         self._inside("rm", "-rf", f"{_PLACE}/output")
@@ -241,7 +241,7 @@ class DockerSuite:
         return {job: folder / job for job in jobs if (folder / job).is_dir()}
 
     def container_runs(self, since_ms: int) -> list[ContainerRun]:
-        """By the NodeManagers' logs."""
+        """Read the NodeManagers' logs."""
         since = datetime.fromtimestamp(since_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         log = self.compose.compose(
             ["logs", "--no-color", "--since", since, "nodemanager"], capture=True
@@ -250,7 +250,7 @@ class DockerSuite:
         return [each for each in runs if each.started_ms >= since_ms]
 
     def journal(self, folder: Path, since_ms: int) -> Journal | None:
-        """Copied from the ResourceManager's container."""
+        """Copy it from the ResourceManager's container."""
         if self._scheduler != "loomcard":
             return None
         return Journal(folder, allocated_since(self.compose, folder, since_ms / 1000 - 1))
@@ -263,7 +263,7 @@ class DockerSuite:
         self.compose.compose(words, timeout_s=900)
 
     def _fs(self, *commands: str) -> None:
-        """Hadoop's file system commands, in one go; raises ComposeError where one fails."""
+        """Run Hadoop's file system commands in one go. Raises ComposeError if one fails."""
         shell = " && ".join(f"hadoop-role fs {command}" for command in commands)
         self._inside("bash", "-c", shell)
 
@@ -275,10 +275,9 @@ class DockerSuite:
 
 
 def task_containers(names: Iterable[str]) -> set[str]:
-    """Those of an application's containers that are not its AM's: all but the first of an attempt.
-
-    The first need not be number 1: CapacityScheduler also counts containers that it then does not
-    allocate.
+    """Return the containers of an application without its AMs: all but the first of each attempt.
+    The first need not have number 1, because CapacityScheduler also numbers containers that it does
+    not allocate in the end.
     """
     attempts: dict[tuple[str, int], list[tuple[int, str]]] = {}
     for name in set(names):

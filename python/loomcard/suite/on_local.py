@@ -32,11 +32,11 @@ class ClientProcess:
     log: Path
 
     def ended(self) -> bool:
-        """Whether it has ended."""
+        """Return whether it has ended."""
         return self.process.poll() is not None
 
     def stop(self) -> None:
-        """Ends it, if it still runs."""
+        """End it, if it still runs."""
         if not self.ended():
             self.process.kill()
         self.process.wait()
@@ -44,9 +44,8 @@ class ClientProcess:
 
 @dataclass
 class LocalSuite:
-    """Embedded clusters in `folder`, one at a time, gone when the block has ended.
-
-    `policy_path`: folders of policies in files. `environment`: None where no Spark job comes.
+    """Yield embedded clusters in `folder`, one at a time; none runs after the block. `policy_path`:
+    folders of policy files. `environment`: None if the mix has no Spark job.
     """
 
     folder: Path
@@ -70,7 +69,7 @@ class LocalSuite:
 
     @property
     def cluster(self) -> LocalCluster:
-        """The one that is up."""
+        """The cluster that runs."""
         assert self._cluster is not None, "no policy was scheduled yet"
         return self._cluster
 
@@ -80,7 +79,7 @@ class LocalSuite:
         return self.cluster.rest
 
     def schedule(self, cell: Cell) -> None:
-        """Swaps the policy, or boots another cluster where the scheduler is another one."""
+        """Swap the policy; start another cluster if the scheduler is another one."""
         wanted = cell.source if cell.text is None else "loomcard"
         if self._cluster is None or self._cluster.settings.scheduler != wanted:
             self._down()
@@ -101,7 +100,7 @@ class LocalSuite:
             policy_path=self.policy_path,
         )
         cluster = LocalCluster(settings)
-        cluster.up()  # what did not come up is not there for the next policy either
+        cluster.up()  # a cluster that did not start cannot serve the next policy either
         self._cluster = cluster
 
     def _down(self) -> None:
@@ -110,16 +109,16 @@ class LocalSuite:
         self._cluster = None
 
     def provide(self, jobs: Sequence[Job]) -> None:
-        """Generates what is not there yet; tasks read the files as they are."""
+        """Generate the inputs that are missing; tasks read these files directly."""
         for job in jobs:
             self.input_of(job)
 
     def input_of(self, job: Job) -> Path:
-        """The job's input, generated where it is not there yet."""
+        """Return the job's input; generate it if it is missing."""
         return made(job, self.folder.parents[1] / "data")
 
     def submit(self, arrival: Arrival, folder: Path) -> Client:
-        """Starts the job's client as a process of this machine."""
+        """Start the job's client as a process of this machine."""
         assert not arrival.user, "the embedded cluster has one user"
         target = self._outputs / arrival.id
         where = Where(f"file://{self.input_of(arrival.job).absolute()}", f"file://{target}")
@@ -134,7 +133,7 @@ class LocalSuite:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 env=os.environ | self._variables(),
-                cwd=self.cluster.run_dir,  # where Grep keeps what its two jobs share
+                cwd=self.cluster.run_dir,  # the folder that Grep's two jobs share
             )
         return ClientProcess(process, log)
 
@@ -143,8 +142,8 @@ class LocalSuite:
         options = ["-Xmx192m", *SMALL_JVM.split()]
         classes = f"{self.cluster.conf_dir}:{paths.jars().absolute()}/*"
         if arrival.job.benchmark.name == "terasort":
-            # Its tasks read their partition file relative to this folder, in place of their own:
-            # file:///, where all is local, has one working directory in a process.
+            # Its tasks read their partition file relative to this folder, not to their own:
+            # the local file system has one working directory in a process.
             own = {"mapreduce.job.working.dir": where.target}
             submitted = replace(submitted, definitions={**submitted.definitions, **own})
         words = mapreduce(arrival.job, where, submitted)
@@ -173,7 +172,7 @@ class LocalSuite:
         return self.cluster.run_dir / "output"
 
     def outputs(self, jobs: Sequence[str], folder: Path) -> dict[str, Path]:
-        """Moves the outputs into `folder`."""
+        """Move the outputs into `folder`."""
         found = {}
         for job in jobs:
             if (self._outputs / job).is_dir():
@@ -182,11 +181,11 @@ class LocalSuite:
         return found
 
     def container_runs(self, since_ms: int) -> list[ContainerRun]:
-        """As the NodeManagers wrote them down."""
+        """Read what the NodeManagers recorded."""
         return [r for r in read_runs(self.cluster.container_times) if r.started_ms >= since_ms]
 
     def journal(self, folder: Path, since_ms: int) -> Journal | None:  # noqa: ARG002 - at hand
-        """The cluster's own."""
+        """Read the cluster's own journal."""
         if not self.cluster.settings.is_loomcard:
             return None
         return Journal(self.cluster.journal_dir, allocated_ms(self.cluster.journal_dir))

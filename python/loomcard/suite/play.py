@@ -1,4 +1,4 @@
-"""Playing a mix: clients at their times, jobs followed to their end, results checked."""
+"""Run a mix: start clients at their times, follow jobs to their end, check results."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from loomcard.suite.mix import Arrival
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
 _LOOK_S = 0.5
 SILENT_S = 180.0
-"""So long may the ResourceManager answer nothing: on a busy machine it is late, not gone."""
+"""For how long the ResourceManager may give no answer: on a busy machine it is late, not
+stopped.
+"""
 _ENDED = ("FINISHED", "FAILED", "KILLED")
 _UNSENT = "was not submitted: its client ended before"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: jobs by state, since its first arrival."""
+    """The progress of a run: jobs by state, and the time since its first arrival."""
 
     now_ms: int
     waiting: int
@@ -40,9 +42,9 @@ class Progress:
 
 @dataclass
 class Played:
-    """One job of a run. `wrong`: why it counts as failed, "" where its result was found right.
-    `behind`: the job whose client submits this one too, as its next; `output`: the name of what it
-    leaves, "" where another one reads that.
+    """One job of a run. `wrong`: why it counts as failed, "" if its result is right. `behind`: the
+    job whose client also submits this one, as its next; `output`: the name of its output, "" if
+    another job reads that.
     """
 
     arrival: Arrival
@@ -54,7 +56,7 @@ class Played:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Return whether the job has ended."""
         return bool(self.wrong) or self.document.get("state") in _ENDED
 
 
@@ -63,7 +65,9 @@ def _head(job: Played) -> Played:
 
 
 def _jobs_of(arrival: Arrival) -> list[Played]:
-    """What the arrival's client submits: one job, or several, each named for what it does."""
+    """Return the jobs that the arrival's client submits: one, or several with names of what they
+    do.
+    """
     found: list[Played] = []
     for name in ("", *arrival.job.benchmark.then):
         tag = f"{arrival.job.benchmark.name}-{name}"
@@ -74,7 +78,7 @@ def _jobs_of(arrival: Arrival) -> list[Played]:
 
 
 class Run:
-    """One run of a mix on a cluster, under whatever policy is in force there."""
+    """One run of a mix on a cluster, under the policy that is in force there."""
 
     def __init__(
         self,
@@ -100,8 +104,8 @@ class Run:
         self._clients: dict[str, Client] = {}
 
     def play(self) -> None:
-        """Runs the jobs to their end, or until Ctrl-C (`interrupted`) or the limit: what still runs
-        is then killed, and `finished` stays False. A job that the limit ends counts as failed.
+        """Run the jobs to their end, or until Ctrl-C (`interrupted`) or the limit. Then what still
+        runs is killed, and `finished` stays False. A job that the limit ends counts as failed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.zero_ms = int(time.time() * 1000)
@@ -121,7 +125,7 @@ class Run:
             self.interrupted = True
         finally:
             self._end()
-        for job, why in late:  # said before it was killed, set after: what is wrong counts as ended
+        for job, why in late:  # before it is killed, because a job that is wrong counts as ended
             job.wrong = why
 
     def _too_late(self, job: Played) -> str:
@@ -131,12 +135,12 @@ class Run:
         return f"{did} after limit_s ({self._limit_s:g} s); {hint}"
 
     def now_ms(self) -> int:
-        """The run's clock."""
+        """The run's clock, in ms."""
         return int(time.time() * 1000) - self.zero_ms
 
     def _start_clients(self) -> None:
-        """Those whose time has come, as far as there are submitters free. Who waits for its first
-        job to submit its next one keeps nobody else from submitting.
+        """Start the clients whose time has come, as far as submitters are free. A client that waits
+        for its first job before it submits its next one does not occupy a submitter.
         """
         for job in self._heads():
             submitting = [
@@ -149,8 +153,8 @@ class Run:
                 self._clients[job.arrival.id] = self.cluster.submit(job.arrival, self.folder)
 
     def _hear_clients(self) -> None:
-        """A client whose one job was accepted is done: YARN reports the rest. One that submits
-        several tidies up after them, and is done when it ends.
+        """Return whether a client is done: if it has one job, when that was accepted, because YARN
+        reports the rest. A client with several jobs cleans up after them, and is done when it ends.
         """
         for head in filter(self._has_client, self._heads()):
             client = self._clients[head.arrival.id]
@@ -206,7 +210,7 @@ class Run:
                     job.wrong = str(error)
 
     def check(self) -> None:
-        """Compares every result with what is right; what is not, stands in the job's `wrong`."""
+        """Compare every result with the right one; store a difference in the job's `wrong`."""
         ended_well = [job for job in self.jobs if job.document.get("finalStatus") == "SUCCEEDED"]
         with tempfile.TemporaryDirectory(prefix="loomcard-suite-") as work:
             left = [job.output for job in ended_well if job.output]
@@ -231,17 +235,19 @@ class Run:
             )
         except WrongResultError as error:
             return f"its result is wrong: {error}"
-        except (ValueError, KeyError) as error:  # half a file, or none that can be read
+        except (ValueError, KeyError) as error:  # half a file, or one that cannot be read
             return f"its result cannot be read: {error!r}"
         return ""
 
     def _late_ms(self, job: Played) -> int:
-        """How long after its time it was submitted; one behind another has no time of its own."""
+        """Return how long after its time it was submitted; a job behind another has no time of its
+        own.
+        """
         late_ms = int(job.document.get("startedTime", 0)) - self.zero_ms - job.arrival.at_ms
         return 0 if job.behind else max(0, late_ms)
 
     def account(self) -> list[dict[str, Any]]:
-        """What the manifest keeps of each job."""
+        """Return what the manifest stores of each job."""
         return [
             {
                 "id": job.arrival.id,
@@ -257,15 +263,15 @@ class Run:
 
 
 def last_words(log: Path) -> str:
-    """The line of a client's log that says why it failed, as far as one can tell."""
+    """Return the line of a client's log that most likely says why it failed."""
     said = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in said if re.search(r"(Exception|Error)\b", line)]
     return (telling or said or ["it said nothing"])[-1][:300]
 
 
 def warm_up(cluster: SuiteCluster, names: Sequence[str], folder: Path, limit_s: float) -> None:
-    """Runs benchmarks at tiny, one after the other, and forgets them. Raises SubmissionError where
-    one does not succeed: what was wanted of the cluster would fail too.
+    """Run benchmarks at size tiny, one after the other, and forget them. Raises SubmissionError if
+    one fails: the study would fail too.
     """
     for number, name in enumerate(names):
         job = Job(benchmark(name), "tiny")

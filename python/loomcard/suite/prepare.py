@@ -1,4 +1,4 @@
-"""What ``loomcard suite run`` was asked for, read and checked before anything runs."""
+"""The request of ``loomcard suite run``, read and checked before anything runs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ AM_SHARE = "am_share: 50%"
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for. `what`: benchmarks by name, or a mix or an experiment (a file, or a mix
-    that ships); `policies` and `repeats`, if any, in place of the experiment's. `size`: of
-    benchmarks by name, tiny where none is given; a mix says the size of each job.
+    """The request. `what`: benchmarks by name, or a mix or an experiment (a file, or a mix that
+    ships); `policies` and `repeats`, if given, replace the experiment's. `size`: of benchmarks by
+    name, tiny by default; a mix gives the size of each job.
     """
 
     what: tuple[str, ...]
@@ -44,9 +44,7 @@ class Asked:
 
 
 def prepare(asked: Asked) -> Study:
-    """Reads and checks everything; nothing has run. Raises InputError, FindingsError and
-    SuiteError.
-    """
+    """Read and check everything; nothing runs. Raises InputError, FindingsError and SuiteError."""
     experiment, mixes, files, beside = _experiment(asked)
     over: dict[str, Any] = {}
     if asked.policies:
@@ -70,13 +68,17 @@ def prepare(asked: Asked) -> Study:
 
 
 def has_mixes(what: str) -> bool:
-    """Whether it is a mix, or an experiment whose workloads are mixes, as a file or by name: the
-    suite runs such, and the simulator and the player everything else.
+    """Return whether it is a mix, or an experiment whose workloads are mixes, as a file or by name.
+    The suite runs these; the simulator and the player run everything else.
     """
     try:
         file = find(what)
         data = read(file.read_bytes().decode("utf-8-sig")).data
-    except (SuiteError, FindingsError, UnicodeDecodeError):  # for whom it is to say what is wrong
+    except (
+        SuiteError,
+        FindingsError,
+        UnicodeDecodeError,
+    ):  # for the program that reports the error
         return False
     if not isinstance(data, dict) or data.get("kind") != "experiment":
         return isinstance(data, dict) and data.get("kind") == "mix"
@@ -87,14 +89,16 @@ def has_mixes(what: str) -> bool:
 
 
 def uses_spark(study: Study) -> bool:
-    """Whether any of its jobs needs the environment with pyspark."""
+    """Return whether any of its jobs needs the environment with pyspark."""
     names = [name for mix in study.mixes.values() for name in mix.warm_up]
     names += [job.benchmark for mix in study.mixes.values() for job in mix.jobs]
     return any(BENCHMARKS[name].framework == "spark" for name in names)
 
 
 def _experiment(asked: Asked) -> tuple[Experiment, dict[str, Mix], dict[str, Path], Path]:
-    """The experiment, its mixes, their files, and the folder that its paths are relative to."""
+    """Return the experiment, its mixes, their files, and the folder that its paths are relative
+    to.
+    """
     if all(name in BENCHMARKS for name in asked.what):
         mix = one_each(list(asked.what), asked.size or "tiny")
         return _of_one(mix, asked), {mix.name: mix}, {}, Path()
@@ -130,8 +134,8 @@ def _of_one(mix: Mix, asked: Asked) -> Experiment:
 
 
 def with_am_share(choice: Choice) -> Choice:
-    """A policy that is named alone gets the part for AMs that stock schedulers get here: without a
-    limit the drivers of several Spark jobs take all the room, and none gets an executor.
+    """Give a policy that is named without options the share for AMs that stock schedulers get here.
+    Without a limit the drivers of several Spark jobs take all the room, and no executor starts.
     """
     if choice.text is None or Path(choice.source).suffix:
         return choice
@@ -140,6 +144,6 @@ def with_am_share(choice: Choice) -> Choice:
 
 
 def _baseline(experiment: Experiment, chosen: Sequence[Choice]) -> str:
-    """As the experiment says; else stock Capacity where it is there."""
+    """Return the experiment's baseline; by default stock Capacity, if it is one of the policies."""
     named = {choice.source: choice.name for choice in chosen}
     return named.get(experiment.baseline or BASELINE, "")

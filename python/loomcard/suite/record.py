@@ -1,4 +1,4 @@
-"""From what clusters tell of a run to the record that reports read."""
+"""Make the record that reports read from what clusters report of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EPOCH = 1 << 40  # the upper bits of a number: how often the ResourceManager wa
 
 
 def amounts(rest: ResourceManagerClient) -> tuple[int, int]:
-    """What all nodes have, in MB and vcores."""
+    """Return the capacity of all nodes together, in MB and vcores."""
     nodes = [each for each in rest.nodes() if each["state"] == "RUNNING"]
     memory = sum(int(each["usedMemoryMB"]) + int(each["availMemoryMB"]) for each in nodes)
     vcores = ("usedVirtualCores", "availableVirtualCores")
@@ -29,7 +29,9 @@ def amounts(rest: ResourceManagerClient) -> tuple[int, int]:
 
 
 def allocations(scheduler: Document) -> dict[str, int]:
-    """Containers that the policy and the fallback have allocated so far; {} under a stock one."""
+    """Return how many containers the policy and the fallback have allocated so far; {} under a
+    stock scheduler.
+    """
     return dict(scheduler["schedulerInfo"].get("allocations", {}))
 
 
@@ -40,11 +42,9 @@ def record(
     capacity: tuple[int, int],
     refused: Mapping[str, int],
 ) -> RunRecord:
-    """The run's record; who ran it and what queues had is the caller's to add. `refused`: what the
-    scheduler had refused before.
-
-    A job counts as demanding from its AM's start to the end of its last container, since real AMs
-    do not tell.
+    """Return the run's record; the caller adds who ran it and what queues had. `refused`: the count
+    of refusals before the run. A job counts as demanding from its AM's start to the end of its last
+    container, because real AMs do not report it.
     """
     owners = {job.yarn: job for job in run.jobs if job.yarn}
     seen = [each for each in runs if each.application in owners]
@@ -108,7 +108,9 @@ def _row(each: ContainerRun, job: Played, zero_ms: int, journal: Journal | None)
 
 
 def _size(each: ContainerRun, *, is_spark: bool) -> tuple[int, int]:
-    """What nodes wrote down, else what the suite asks for."""
+    """Return the containers' sizes as nodes recorded them, otherwise as the suite requested
+    them.
+    """
     if each.memory_mb:
         return each.memory_mb, each.vcores
     mapreduce_mb = MAPREDUCE_AM_MB if each.is_am else TASK_MB
@@ -116,7 +118,9 @@ def _size(each: ContainerRun, *, is_spark: bool) -> tuple[int, int]:
 
 
 def problems(run: Run, allocated: Mapping[str, int]) -> list[str]:
-    """What is wrong with the run, a line each: results, and allocations that no policy made."""
+    """Return what is wrong with the run, one line each: results, and allocations that no policy
+    made.
+    """
     found = [f"{job.arrival.id}: {job.wrong}" for job in run.jobs if job.wrong]
     if allocated.get("fallback"):
         found.append(f"the fallback allocated {allocated['fallback']} containers")
@@ -124,5 +128,5 @@ def problems(run: Run, allocated: Mapping[str, int]) -> list[str]:
 
 
 def allocations_of(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
-    """What was allocated between two looks."""
+    """Return what was allocated between two counts."""
     return {name: count - before.get(name, 0) for name, count in after.items()}

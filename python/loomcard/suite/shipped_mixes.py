@@ -1,4 +1,4 @@
-"""The mixes that come with Loomcard, by name; what is in one is read by `mix`."""
+"""The mixes that ship with Loomcard, by name; `mix` reads their content."""
 
 from pathlib import Path
 from typing import Final
@@ -7,5 +7,5 @@ SHIPPED: Final = Path(__file__).parent / "shipped"
 
 
 def shipped() -> list[str]:
-    """The names of the mixes that come with Loomcard."""
+    """The names of the mixes that ship with Loomcard."""
     return sorted(file.stem for file in SHIPPED.glob("*.yml"))

@@ -1,6 +1,5 @@
-"""``loomcard suite run``: mixes x policies x repetitions on one cluster after the other.
-
-The folder that it leaves is an experiment's, so that the same report reads it.
+"""``loomcard suite run``: mixes x policies x repetitions on one cluster after the other. Its folder
+is that of an experiment, so the same report reads it.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ Notify = Callable[[Cell, Progress], None]
 
 @dataclass(frozen=True)
 class Study:
-    """A suite's run, whose inputs have been found right. `mixes`, and the `files` of those that
-    have one, by their names in the cells.
+    """A run of the suite with checked inputs. `mixes`, and the `files` of those that have one, by
+    their names in the cells.
     """
 
     experiment: Experiment
@@ -54,8 +53,8 @@ class Study:
 
     @property
     def order(self) -> list[Cell]:
-        """Repetition by repetition; each begins with another policy, so that none always comes
-        first.
+        """The cells, repetition by repetition. Each repetition begins with another policy, so that
+        none always comes first.
         """
         seeds, names = self.experiment.seeds, list(dict.fromkeys(c.policy for c in self.cells))
         turn = {name: index for index, name in enumerate(names)}
@@ -71,7 +70,9 @@ class Study:
 
 @dataclass
 class Finished:
-    """What a study left: results.json's objects, outcomes, and what went wrong, a line each."""
+    """The results of a study: results.json's objects, outcomes, and what went wrong, one line
+    each.
+    """
 
     out: Path
     runs: list[dict[str, Any]] = field(default_factory=list)
@@ -83,7 +84,7 @@ class Finished:
 def run_study(
     study: Study, cluster: SuiteCluster, out: Path, notify: Notify, *, again: bool = False
 ) -> Finished:
-    """Runs the cells that have not run yet, writes each as it ends, and gathers what there is."""
+    """Run the cells that have not run yet, write each one when it ends, and collect all."""
     out.mkdir(parents=True, exist_ok=True)
     finished = Finished(out)
     for cell in study.order:
@@ -109,7 +110,7 @@ def run_study(
         "failures": finished.problems,
     }
     ran = [cell for cell in study.cells if cell.index in there]
-    # Under the policies that ran stands what the simulator foretold, where it could.
+    # Each measured policy is followed by the simulator's prediction, if there is one.
     finished.runs = gather(out, [*ran, *map(_foretold_cell, ran)], made)
     return finished
 
@@ -138,11 +139,11 @@ def _run_cell(
         put(work, folder)
     except KeyboardInterrupt:
         return Outcome(cell.index, "stopped")
-    except Exception as error:  # the other cells go on
+    except Exception as error:  # the other cells continue
         return Outcome(cell.index, "failed", message=failure_text(cell, error))
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    # One that its limit ended is done with: the others go on.
+    # One that its limit ended is complete: the others continue.
     state: Literal["done", "stopped"] = "stopped" if account["interrupted"] else "done"
     return Outcome(cell.index, state, found.ended_ms, found.seconds)
 
@@ -159,8 +160,8 @@ def _played(
     work: Path,
     notify: Callable[[Progress], None],
 ) -> tuple[RunRecord, RunRecord | None, dict[str, Any]]:
-    """The run's record, the simulator's under a policy of Loomcard's, and what the manifest keeps
-    besides.
+    """Return the run's record, the simulator's record for a policy of Loomcard, and further entries
+    of the manifest.
     """
     jobs = arrivals(mix, cell.seed)
     cluster.schedule(cell)
@@ -192,7 +193,7 @@ def _played(
         "problems": problems(run, allocated),
         "capacity": {"memory_mb": capacity[0], "vcores": capacity[1]},
         "nodes": len(cluster.rest.nodes()),
-        "load": [round(each, 1) for each in load],  # of this machine: who else was at work
+        "load": [round(each, 1) for each in load],  # of this machine: what else was running
         "foretold": [] if predicted is None else beside(found, predicted),
         "not_foretold": why_not,
     }
@@ -202,14 +203,14 @@ def _played(
 def _foretold(
     cell: Cell, found: RunRecord, journal: Journal | None, names: dict[str, str]
 ) -> tuple[RunRecord | None, str]:
-    """The simulator's record, or why there is none."""
+    """Return the simulator's record, or why there is none."""
     if journal is None or cell.config is None:
         return None, "a stock scheduler leaves no journal"
     if not found.finished:
         return None, "the run was stopped"
     try:
         return foretell(journal.folder, cell.config, found, names), ""
-    except (JournalError, MismatchError, PolicyFaultError) as error:  # what was measured stands
+    except (JournalError, MismatchError, PolicyFaultError) as error:  # what was measured is kept
         return None, str(error).partition("\n")[0]
 
 
@@ -220,7 +221,7 @@ def _foretold_cell(cell: Cell) -> Cell:
 def _write_foretold(
     cell: Cell, predicted: RunRecord | None, out: Path, made: dict[str, Any]
 ) -> None:
-    """In the place of what was foretold of an earlier run."""
+    """Replace the prediction of an earlier run."""
     folder = out / CELLS / _foretold_cell(cell).folder
     shutil.rmtree(folder, ignore_errors=True)
     if predicted is None:

@@ -1,4 +1,6 @@
-"""A benchmark without a cluster, in processes of this machine: does it run, is its result right?"""
+"""Run a benchmark without a cluster, in processes of this machine: does it run, is its result
+right?
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ from loomcard.suite.inputs import Job, made
 
 
 def run(job: Job, folder: Path, environment: SparkEnvironment | None) -> None:
-    """Generates the input below `folder`, runs the program with Spark's or MapReduce's local
-    runner, and checks the result. Raises SubmissionError where the program fails (its log is kept),
-    WrongResultError where its result is not right.
+    """Generate the input below `folder`, run the program with Spark's or MapReduce's local runner,
+    and check the result. Raises SubmissionError if the program fails (its log is kept), and
+    WrongResultError if its result is wrong.
     """
     folder = folder.absolute()
     data = made(job, folder / "data")
@@ -48,7 +50,7 @@ def _run(job: Job, command: list[str], variables: dict[str, str], log: Path) -> 
             stdout=out,
             stderr=subprocess.STDOUT,
             env=environment,
-            cwd=log.parent,  # where Grep keeps what its two jobs share
+            cwd=log.parent,  # the folder that Grep's two jobs share
             check=False,
         )
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Directed graphs for PageRank and NWeight, and both computed plainly to compare with."""
+"""Directed graphs for PageRank and NWeight, and simple computations of both to compare with."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from loomcard.suite.data.files import Numbers, close, dealt, lines, part, requir
 
 DAMPING = 0.85
 KEPT = 10
-"""How many vertices NWeight keeps of those that can be reached from one, the nearest."""
+"""How many vertices NWeight keeps for each vertex: the nearest of those that it reaches."""
 
 
 def write_links(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Links of pages, `from to`: one to the next page, others mostly to the first pages."""
+    """Write links of pages, `from to`: one to the next page, the others mostly to the first
+    pages.
+    """
     _write(folder, numbers["pages"], numbers, rng, weighted=False)
 
 
 def write_weighted(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Links of vertices, `from to weight`, with weights below 1."""
+    """Write links of vertices, `from to weight`, with weights below 1."""
     _write(folder, numbers["vertices"], numbers, rng, weighted=True)
 
 
@@ -28,7 +30,7 @@ def _write(folder: Path, count: int, numbers: Numbers, rng: Random, *, weighted:
     for index, own in enumerate(dealt(count, numbers["files"])):
         with part(folder, index).open("w", encoding="utf-8") as out:
             for _ in range(own):
-                # The square of a random number: a few pages have most of the links.
+                # The square of a random number: most links lead to a few pages.
                 drawn = {int(count * rng.random() ** 2) for _ in range(numbers["links"])}
                 targets = sorted(drawn - {source} | {(source + 1) % count})
                 for target in targets:
@@ -38,7 +40,7 @@ def _write(folder: Path, count: int, numbers: Numbers, rng: Random, *, weighted:
 
 
 def check_pagerank(data: Path, output: Path, numbers: Numbers) -> None:
-    """Every page's rank is the plainly computed one."""
+    """Check that every page's rank equals the simply computed one."""
     links: dict[str, list[str]] = defaultdict(list)
     for line in lines(data):
         source, target = line.split()
@@ -57,7 +59,7 @@ def check_pagerank(data: Path, output: Path, numbers: Numbers) -> None:
 
 
 def check_nweight(data: Path, output: Path, numbers: Numbers) -> None:
-    """Every vertex's nearest ones, with the weights of all paths to them."""
+    """Check every vertex's nearest vertices, with the weights of all paths to them."""
     near: dict[str, dict[str, float]] = defaultdict(dict)
     for line in lines(data):
         source, target, weight = line.split()
@@ -77,7 +79,9 @@ def check_nweight(data: Path, output: Path, numbers: Numbers) -> None:
 
 
 def _nearest(source: str, near: dict[str, dict[str, float]], hops: int) -> dict[str, float]:
-    """Paths of exactly so many links, weights multiplied along each and added over all."""
+    """Return the weights of paths of exactly that many links: multiplied along each path and added
+    over all paths.
+    """
     reached = near[source]
     for _ in range(hops - 1):
         further: dict[str, float] = defaultdict(float)

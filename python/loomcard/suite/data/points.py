@@ -1,6 +1,5 @@
-"""Points for K-means, and labelled ones for logistic regression.
-
-numpy is imported where a result is checked: what lists the benchmarks needs none.
+"""Points for K-means, and labelled points for logistic regression. numpy is imported only when a
+result is checked, so that a list of benchmarks does not need it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _RANGE = 100.0
 
 
 def write_clusters(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Points around random centres, coordinates with commas between them."""
+    """Write points around random centres, as coordinates separated by commas."""
     dimensions = range(numbers["dimensions"])
     centres = [[rng.uniform(0, _RANGE) for _ in dimensions] for _ in range(numbers["clusters"])]
     for index, count in enumerate(dealt(numbers["points"], numbers["files"])):
@@ -35,8 +34,8 @@ def write_clusters(folder: Path, numbers: Numbers, rng: Random) -> None:
 
 
 def check_kmeans(data: Path, output: Path, numbers: Numbers) -> None:
-    """Each centre has as many points as lie nearest to it, and most of the points' spread is
-    explained by them.
+    """Check that each centre has as many points as lie nearest to it, and that the centres explain
+    most of the points' spread.
     """
     import numpy as np
 
@@ -56,7 +55,7 @@ def check_kmeans(data: Path, output: Path, numbers: Numbers) -> None:
 
 
 def write_labelled(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Points with a label of 0 or 1 before them, drawn by a logistic model."""
+    """Write points with a label of 0 or 1 before them, drawn by a logistic model."""
     weights = [rng.gauss(0, 2) for _ in range(numbers["features"])]
     for index, count in enumerate(dealt(numbers["rows"], numbers["files"])):
         with part(folder, index).open("w", encoding="utf-8") as out:
@@ -68,7 +67,7 @@ def write_labelled(folder: Path, numbers: Numbers, rng: Random) -> None:
 
 
 def check_regression(data: Path, output: Path, numbers: Numbers) -> None:
-    """The model's accuracy is what its own coefficients give, and well above chance."""
+    """Check that the model's accuracy is what its own coefficients give, and well above chance."""
     import numpy as np
 
     said = json.loads("".join(lines(output)))

@@ -14,7 +14,7 @@ KEY, RECORD = 10, 100
 
 
 def write_records(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Records with random keys."""
+    """Write records with random keys."""
     number = 0
     for index, count in enumerate(dealt(numbers["rows"], numbers["files"])):
         with part(folder, index).open("wb") as out:
@@ -24,7 +24,9 @@ def write_records(folder: Path, numbers: Numbers, rng: Random) -> None:
 
 
 def check_terasort(data: Path, output: Path, _: Numbers) -> None:
-    """The keys never fall, from the first part to the last, and the records are the input's."""
+    """Check that the keys never fall, from the first part to the last, and that the records are the
+    input's.
+    """
     keys = chain.from_iterable(_records(file) for file in parts(output))
     falls = sum(one[:KEY] > other[:KEY] for one, other in pairwise(keys))
     require(falls == 0, f"the output is out of order in {falls} places")

@@ -1,4 +1,4 @@
-"""Two tables for Scan and Join: pages with a rank, and visits of them."""
+"""Two tables for Scan and Join: pages with a rank, and visits to them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from loomcard.suite.data.files import Numbers, close, dealt, lines, part, requir
 
 VISITS, RANKINGS = "uservisits", "rankings"
 FIRST_DAY, LAST_DAY = 100, 200
-"""The days that Join looks at, of 0 to 364."""
+"""The days that Join selects, of 0 to 364."""
 _AGENTS = ("Lynx", "Links", "Dillo", "Mosaic")
 
 
 def write_tables(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """`rankings`: page, rank, seconds. `uservisits`: address, page, day, revenue in cents, agent,
-    seconds. Comma-separated, whole numbers and plain words.
+    """Write `rankings`: page, rank, seconds; and `uservisits`: address, page, day, revenue in
+    cents, agent, seconds. Both are comma-separated, with whole numbers and plain words.
     """
     pages, files = numbers["pages"], numbers["files"]
     page = 0
@@ -38,7 +38,7 @@ def write_tables(folder: Path, numbers: Numbers, rng: Random) -> None:
 
 
 def check_scan(data: Path, output: Path, _: Numbers) -> None:
-    """Every visit was copied, as it was."""
+    """Check that every visit was copied without a change."""
     wanted, found = _content(data / VISITS), _content(output)
     require(wanted == found, f"{found[0]} visits were copied of {wanted[0]}, or some were changed")
 
@@ -49,8 +49,8 @@ def _content(folder: Path) -> tuple[int, int]:
 
 
 def check_join(data: Path, output: Path, _: Numbers) -> None:
-    """Of each address: what its visits in the days earned and their pages' mean rank; the largest
-    earners first.
+    """Check for each address what its visits in those days earned and the mean rank of their pages;
+    the largest revenue comes first.
     """
     ranks = {row[0]: int(row[1]) for row in _rows(data / RANKINGS)}
     visits: dict[str, list[tuple[int, int]]] = defaultdict(list)

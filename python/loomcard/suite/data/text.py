@@ -16,8 +16,8 @@ VOCABULARY = 1000
 WORDS_A_LINE = 10
 WORDS_A_PAGE = 30
 GREP_PATTERN = "word[0-9]*7"
-"""Means the same to Java and to Python."""
-_OWN_WORDS = 0.3  # of a page's words are its class's own; the others are anybody's
+"""A pattern that means the same to Java and to Python."""
+_OWN_WORDS = 0.3  # of a page's words are its class's own; all classes share the others
 
 
 def _zipf(count: int) -> list[float]:
@@ -26,7 +26,7 @@ def _zipf(count: int) -> list[float]:
 
 
 def write_words(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Lines of Zipf-distributed words."""
+    """Write lines of Zipf-distributed words."""
     words, weights = [f"word{rank}" for rank in range(VOCABULARY)], _zipf(VOCABULARY)
     for index, count in enumerate(dealt(numbers["lines"], numbers["files"])):
         with part(folder, index).open("w", encoding="utf-8") as out:
@@ -35,7 +35,7 @@ def write_words(folder: Path, numbers: Numbers, rng: Random) -> None:
 
 
 def check_wordcount(data: Path, output: Path, _: Numbers) -> None:
-    """Every word's total is the input's."""
+    """Check that every word's total is the input's."""
     wanted = Counter(word for line in lines(data) for word in line.split())
     found = {}
     for line in lines(output):
@@ -49,7 +49,7 @@ def check_wordcount(data: Path, output: Path, _: Numbers) -> None:
 
 
 def check_grep(data: Path, output: Path, _: Numbers) -> None:
-    """Every match of the pattern has its count, and larger counts come first."""
+    """Check that every match of the pattern has its count, and that larger counts come first."""
     wanted = Counter(match for line in lines(data) for match in re.findall(GREP_PATTERN, line))
     rows = [line.partition("\t") for line in lines(output)]
     found = [(match, int(count)) for count, _tab, match in rows]
@@ -63,7 +63,7 @@ def check_grep(data: Path, output: Path, _: Numbers) -> None:
 
 
 def write_keyed_lines(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Lines of a random key, a tab and a text."""
+    """Write lines of a random key, a tab and a text."""
     for index, count in enumerate(dealt(numbers["lines"], numbers["files"])):
         with part(folder, index).open("w", encoding="utf-8") as out:
             for _ in range(count):
@@ -71,7 +71,9 @@ def write_keyed_lines(folder: Path, numbers: Numbers, rng: Random) -> None:
 
 
 def check_sorted_lines(data: Path, output: Path, _: Numbers) -> None:
-    """Each part is in the order of its keys, and all parts together hold the input's lines."""
+    """Check that each part is in the order of its keys, and that all parts together contain the
+    input's lines.
+    """
     for file in parts(output):
         keys = [line.partition("\t")[0] for line in file.read_text("utf-8").splitlines()]
         falls = sum(one > other for one, other in pairwise(keys))
@@ -80,13 +82,15 @@ def check_sorted_lines(data: Path, output: Path, _: Numbers) -> None:
 
 
 def _content(folder: Path) -> tuple[int, int]:
-    """How many lines there are, and a sum that any lost or changed line changes."""
+    """Return how many lines there are, and a sum that changes if any line is lost or changed."""
     sums = [crc32(line.encode()) for line in lines(folder)]
     return len(sums), sum(sums)
 
 
 def write_pages(folder: Path, numbers: Numbers, rng: Random) -> None:
-    """Pages of a class each: its number, a tab, and words, some of them the class's own."""
+    """Write pages, each of one class: its number, a tab, and words, some of them the class's
+    own.
+    """
     shared, weights = [f"word{rank}" for rank in range(VOCABULARY)], _zipf(VOCABULARY)
     for index, count in enumerate(dealt(numbers["pages"], numbers["files"])):
         with part(folder, index).open("w", encoding="utf-8") as out:
@@ -102,8 +106,8 @@ def write_pages(folder: Path, numbers: Numbers, rng: Random) -> None:
 
 
 def check_bayes(data: Path, output: Path, _: Numbers) -> None:
-    """All pages were classified, and nearly all of them right: their classes have words of their
-    own.
+    """Check that all pages were classified, and nearly all correctly: the classes have words of
+    their own.
     """
     said = json.loads("".join(lines(output)))
     labels = Counter(line.partition("\t")[0] for line in lines(data))

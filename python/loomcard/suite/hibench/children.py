@@ -1,4 +1,4 @@
-"""Processes that can be ended together, with everything that they have started."""
+"""Processes that can be ended together with all processes that they have started."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LOOK_S: Final = 0.05
 
 
 class Children:
-    """Processes, each in a session of its own: a terminal's Ctrl-C goes to this process alone,
-    which ends them by `stop`. Threads may share it.
+    """Processes, each in its own session. A terminal's Ctrl-C goes to this process only, which ends
+    them by `stop`. Threads may share it.
     """
 
     def __init__(self) -> None:
@@ -28,14 +28,14 @@ class Children:
 
     @property
     def stopped(self) -> bool:
-        """Whether no other is started."""
+        """Whether no further process is started."""
         return self._stopped
 
     def run(
         self, command: Sequence[str], folder: Path, variables: Mapping[str, str], log: Path
     ) -> int | None:
-        """Runs the command in the folder until it ends; returns its status, None where it was not
-        started. `log`: for its output.
+        """Run the command in the folder until it ends; return its status, or None if it was not
+        started. `log`: the file of its output.
         """
         with log.open("wb") as out, self._lock:
             if self._stopped:
@@ -57,7 +57,9 @@ class Children:
                 self._running.discard(child)
 
     def stop(self) -> None:
-        """Ends them and what they started, by force after some seconds; no other is started."""
+        """End them and what they started, by force after some seconds; no further process is
+        started.
+        """
         with self._lock:
             self._stopped = True
             groups = [child.pid for child in self._running]  # each leads its group
@@ -69,7 +71,7 @@ class Children:
 
 
 def _signal(groups: Sequence[int], number: int) -> bool:
-    """Sends it to every group; whether one was still there."""
+    """Send a signal to every group; return whether one was still there."""
     there = False
     for group in groups:
         with suppress(ProcessLookupError):

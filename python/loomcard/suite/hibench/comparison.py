@@ -1,4 +1,4 @@
-"""Workloads under one policy after the other, all of them on the same inputs."""
+"""Workloads under one policy after the other, all of them with the same inputs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from loomcard.suite.record import allocations, allocations_of
 RESULTS: Final = "hibench.json"
 Row = dict[str, Any]
 Notify = Callable[[str, int], None]
-"""Called with what goes on, and how many scripts have ended."""
+"""A function that gets a line about the progress, and how many scripts have ended."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is to be run. `policies`: None for whatever governs the cluster; `folder`: for the
-    results, and a folder of each script; `more`: keys of HiBench's, of the user's choice.
+    """What is to be run. `policies`: None for the one in force on the cluster; `folder`: for the
+    results, and a folder for each script; `more`: further keys of HiBench that the user sets.
     """
 
     chosen: Sequence[tuple[Workload, Framework]]
@@ -43,25 +43,27 @@ class Comparison:
 
     @property
     def scripts(self) -> int:
-        """How many there are to run."""
+        """How many scripts are to be run."""
         return len(self.chosen) * (1 + len(self.policies))
 
 
 @dataclass
 class Results:
-    """What has been run so far: a row for each script, kept in `file`."""
+    """The results so far: a row for each script, stored in `file`."""
 
     file: Path
     prepared: list[Row] = field(default_factory=list)
     runs: list[Row] = field(default_factory=list)
 
     def document(self) -> dict[str, list[Row]]:
-        """As the file and `--json` have it."""
+        """Return the results as the file and `--json` contain them."""
         return {"prepared": self.prepared, "runs": self.runs}
 
     @property
     def failed(self) -> bool:
-        """Whether any script failed, or the fallback allocated a container under a policy."""
+        """Return whether any script failed, or the fallback allocated a container under a
+        policy.
+        """
         rows = self.prepared + self.runs
         return any(row["wrong"] for row in rows) or bool(self.by_fallback())
 
@@ -71,12 +73,14 @@ class Results:
         return sorted(found)
 
     def save(self) -> None:
-        """Writes the file."""
+        """Write the file."""
         write_json(self.file, self.document())
 
 
 def check_folder(folder: Path) -> None:
-    """Raises SuiteError where results cannot go there, or it is somebody else's."""
+    """Raise SuiteError if results cannot be written there, or the folder contains something
+    else.
+    """
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -89,10 +93,9 @@ def check_folder(folder: Path) -> None:
 
 
 def compare(asked: Comparison, place: Place, results: Results, notify: Notify) -> None:
-    """Prepares every input, under the first policy; then runs the workloads under each policy.
-
-    A workload whose input could not be made is not run. What has ended stands in the results and
-    their file, also where Ctrl-C or an error ends everything.
+    """Prepare every input under the first policy, then run the workloads under each policy. A
+    workload whose input could not be made is not run. The results file contains each script that
+    has ended, also after Ctrl-C or an error.
     """
     chosen = _prepare(asked, place, results, notify)
     for cell in asked.policies:
@@ -103,8 +106,8 @@ def compare(asked: Comparison, place: Place, results: Results, notify: Notify) -
 def _prepare(
     asked: Comparison, place: Place, results: Results, notify: Notify
 ) -> list[tuple[Workload, Framework]]:
-    """HiBench's generators know no seed, so all policies get one input. It is there before anything
-    is measured: no run shares the cluster with a generator.
+    """Prepare one input for all policies, because HiBench's generators take no seed. It is complete
+    before anything is measured, so no run shares the cluster with a generator.
     """
     wanted = {_wanted(each, "prepare"): each for each in asked.chosen}
     _under(asked.policies[0], list(wanted), asked, place, results.prepared, results, notify)
@@ -121,7 +124,7 @@ def _under(
     results: Results,
     notify: Notify,
 ) -> None:
-    """Runs the scripts under a policy; adds a row for each, with what was allocated meanwhile."""
+    """Run the scripts under a policy; add a row for each, with the allocations made meanwhile."""
     if not wanted:
         return
     said = f"{wanted[0].step} {_name(cell)}".strip()
@@ -147,7 +150,7 @@ def _under(
             done=done,
         )
     finally:
-        with suppress(RestError):  # it stays unknown where the cluster has gone
+        with suppress(RestError):  # it stays unknown if the cluster has stopped
             allocated = allocations_of(before, allocations(rest.scheduler()))
             rows[begun:] = [row | {"allocated": allocated} for row in rows[begun:]]
         results.save()

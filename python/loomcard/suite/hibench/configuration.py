@@ -1,8 +1,7 @@
-"""The configuration of one run of HiBench, in a folder of its own.
-
-HiBench reads `KEY VALUE` lines from every *.conf of HIBENCH_CONF_FOLDER, in the order of their
-names, so that the user's files come first and ours last. It has no key for the queue of a MapReduce
-job: that goes into the run's own mapred-site.xml.
+"""The configuration of one run of HiBench, in its own folder. HiBench reads `KEY VALUE` lines from
+every *.conf of HIBENCH_CONF_FOLDER, in the order of their names, so the user's files come first and
+ours last. It has no key for the queue of a MapReduce job; the queue is set in the run's own
+mapred-site.xml.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where jobs go: Hadoop's configuration, and hosts to name in reports. `java_options` are for
-    clients, `variables` their environment, `spark` Spark's properties there. `spark_home`: where
-    the nodes have Spark, if not where this machine has it.
+    """Where jobs are submitted: Hadoop's configuration, and hosts to name in reports.
+    `java_options` are for clients, `variables` are their environment, `spark` are Spark's
+    properties there. `spark_home`: where the nodes have Spark, if it differs from this machine.
     """
 
     conf_dir: Path
@@ -42,8 +41,9 @@ class Cluster:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """One run's own: `tag` finds its applications in YARN; `data` is the name of its folder in
-    HDFS, its tag's if none is given; `more`: keys of the user's choice.
+    """The parts of a configuration that belong to one run: `tag` finds its applications in YARN;
+    `data` is the name of its folder in HDFS (its tag's by default); `more`: further keys that the
+    user sets.
     """
 
     folder: Path
@@ -56,7 +56,7 @@ class RunSettings:
 
 
 def file_system(conf_dir: Path) -> str:
-    """What core-site.xml names as the default file system. Raises SuiteError."""
+    """Return the default file system that core-site.xml names. Raises SuiteError."""
     try:
         root = ET.parse(conf_dir / "core-site.xml").getroot()  # noqa: S314 - the user's own
     except (OSError, ET.ParseError) as error:
@@ -71,8 +71,8 @@ def file_system(conf_dir: Path) -> str:
 
 
 def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[str, str]:
-    """Writes the run's configuration and launchers below its folder; returns the environment that
-    HiBench's scripts are run with.
+    """Write the run's configuration and launchers below its folder; return the environment for
+    HiBench's scripts.
     """
     folder = settings.folder.absolute()
     conf, hadoop, report = folder / "conf", folder / "hadoop-conf", folder / "report"
@@ -102,15 +102,15 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
         "HIBENCH_HOME": str(there.home),
         "HIBENCH_CONF_FOLDER": str(conf),
         "HADOOP_CONF_DIR": str(hadoop),
-        "HADOOP_CLIENT_OPTS": cluster.java_options,  # for a Hadoop of the user's
+        "HADOOP_CLIENT_OPTS": cluster.java_options,  # for the user's own Hadoop
         "SPARK_SUBMIT_OPTS": cluster.java_options,
         **cluster.variables,
     }
 
 
 def _leave_out_script(file: Path) -> None:
-    """The script that says a node's rack, where only the nodes have it: a client would try to run
-    it. What runs on a node reads the node's own file.
+    """Leave out the script that gives a node's rack, because only the nodes have it: a client would
+    try to run it. Programs on a node read the node's own file.
     """
     tree = ET.parse(file)  # noqa: S314 - the user's own
     for each in list(tree.getroot().iter("property")):
@@ -138,7 +138,7 @@ def _add_to_mapred_site(file: Path, settings: RunSettings, *, on_files: bool) ->
 
 
 def _launchers(home: Path, there: Installation, cluster: Cluster) -> Path:
-    """bin/hadoop and bin/yarn over the jars, in the place of Hadoop's scripts."""
+    """Write bin/hadoop and bin/yarn over the jars, in place of Hadoop's scripts."""
     if not any(there.jars.glob("hadoop-common-*.jar")):
         raise PlaceError(f"no Hadoop jars in {there.jars}", "run `make setup`, which fetches them")
     (home / "bin").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Runs HiBench's scripts, each in a folder of its own, and takes its times from YARN."""
+"""Run HiBench's scripts, each in its own folder, and take their times from YARN."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _COLUMNS: Final = ("type", "date", "time", "input_bytes", "duration_s", "through
 
 @dataclass(frozen=True)
 class Wanted:
-    """One script of a workload's on a framework, under a tag that no other has. `step`: prepare
-    makes the input, run measures.
+    """One script of a workload on a framework, with a tag of its own. `step`: prepare makes the
+    input, run measures.
     """
 
     workload: Workload
@@ -41,14 +41,14 @@ class Wanted:
 
     @property
     def script(self) -> str:
-        """Below the workload's folder."""
+        """The folder of the script, below the workload's."""
         return "prepare/prepare.sh" if self.step == "prepare" else f"{self.framework}/run.sh"
 
 
 @dataclass
 class Ran:
-    """What became of it. `reported`: HiBench's own line; `applications`: YARN's, submission first.
-    `wrong`: why it failed, or "".
+    """The result of a script. `reported`: HiBench's own line; `applications`: YARN's, by
+    submission. `wrong`: why it failed, or "".
     """
 
     wanted: Wanted
@@ -58,7 +58,7 @@ class Ran:
     wrong: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the result as `--json` prints it."""
         return {
             "workload": self.wanted.workload.name,
             "framework": self.wanted.framework,
@@ -80,11 +80,9 @@ def drive(
     at_a_time: int = 1,
     done: Callable[[Ran], None] = lambda _: None,
 ) -> list[Ran]:
-    """Runs every script, so many at a time; a failure is part of its result, which `done` gets as
-    soon as there is one.
-
-    Ctrl-C, as whatever else is raised here, ends the scripts, kills their applications, gives
-    `done` what had begun, and is raised again.
+    """Run every script, `at_once` at the same time. A failure is part of its result, which `done`
+    gets as soon as the script ends. If Ctrl-C or another exception is raised here, end the scripts,
+    kill their applications, give `done` what had begun, and raise it again.
     """
     children = Children()
 
@@ -109,7 +107,7 @@ def drive(
             pool.shutdown(wait=False, cancel_futures=True)
             children.stop()
             for future in left:
-                with suppress(Exception):  # what was raised first says more
+                with suppress(Exception):  # the first exception says more
                     give(future)
             raise
     return [ran for each in futures if (ran := each.result())]
@@ -123,11 +121,11 @@ def _drive(
     settings: RunSettings,
     children: Children,
 ) -> Ran | None:
-    """None where everything was stopped before it began."""
+    """Return None if everything was stopped before it began."""
     ran = Ran(each, settings.folder)
-    shutil.rmtree(settings.folder, ignore_errors=True)  # an earlier run's report would be taken
+    shutil.rmtree(settings.folder, ignore_errors=True)  # an earlier run's report would be read
     variables = write(settings, there, cluster)
-    # A tag may be an earlier run's too.
+    # A tag may also be an earlier run's.
     before = {app["id"] for app in _tagged(rest, each.tag)}
     script = there.home / "bin" / "workloads" / each.workload.path / each.script
     log = settings.folder / f"{each.step}.log"
@@ -144,11 +142,11 @@ def _drive(
 
 
 def _wrong(ran: Ran, status: int, log: Path) -> str:
-    """Why it failed, or ""."""
+    """Return why it failed, or ""."""
     if status:
         return f"{ran.wanted.script} ended with status {status}: {_last(log)} (see {log})"
     if ran.wanted.step == "run" and not ran.reported:
-        # Some of its scripts do not look at what their program's status was.
+        # Some of its scripts do not check the status of their program.
         return f"HiBench reports nothing, although its scripts ended well (see {log})"
     for app in ran.applications:
         if app["final_status"] != "SUCCEEDED":
@@ -159,8 +157,8 @@ def _wrong(ran: Ran, status: int, log: Path) -> str:
 
 
 def _last(log: Path) -> str:
-    """The last error that it names, else its last line: after a job that failed, HiBench shows the
-    end of a log that is written on terminals alone.
+    """Return the last error that the log names, otherwise its last line. After a job that failed,
+    HiBench shows the end of a log that it writes only on terminals.
     """
     text = _COLOUR.sub("", log.read_text(errors="replace"))
     said = [line.strip() for line in text.splitlines() if line.strip()]
@@ -169,7 +167,7 @@ def _last(log: Path) -> str:
 
 
 def _reported(file: Path) -> dict[str, str]:
-    """The last line of hibench.report, by column; {} where there is none."""
+    """Return the last line of hibench.report, by column; {} if there is none."""
     if not file.exists():
         return {}
     rows = [line.split() for line in file.read_text(errors="replace").splitlines()]
@@ -183,8 +181,8 @@ def _tagged(rest: ResourceManagerClient, tag: str) -> list[dict[str, Any]]:
 
 
 def _kill(rest: ResourceManagerClient, tag: str, known: set[str]) -> None:
-    """Kills what carries the tag, is not known and has not ended. Its client has ended, but may
-    have submitted at the last moment: so there is a second look.
+    """Kill applications with the tag that are not known and have not ended. The client has ended
+    but may have submitted at the last moment, so this looks twice.
     """
     for pause_s in (_LOOK_S, 0.0):
         for app in _tagged(rest, tag):
@@ -194,8 +192,8 @@ def _kill(rest: ResourceManagerClient, tag: str, known: set[str]) -> None:
 
 
 def _ended(rest: ResourceManagerClient, tag: str, known: set[str]) -> list[dict[str, Any]]:
-    """YARN's times of what carries the tag and is not known yet, when it has ended: a client may
-    end before YARN has written down that its application did.
+    """Return YARN's times of the applications with the tag that are not known yet, after they have
+    ended: a client may end before YARN has recorded that its application did.
     """
     deadline = time.monotonic() + _ENDED_S
     while True:

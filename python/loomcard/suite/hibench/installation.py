@@ -1,4 +1,4 @@
-"""What a run of HiBench needs of this machine, and which of it is missing."""
+"""What a run of HiBench needs of this machine, and what of it is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAMS: Final = {
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that is needed: whether it is there, where, and what to do if not."""
+    """One thing that is needed: whether and where it exists, and what to do if it does not."""
 
     what: str
     found: str
@@ -31,14 +31,14 @@ class Check:
 
     @property
     def missing(self) -> bool:
-        """Whether it is not there."""
+        """Whether it is missing."""
         return not self.found
 
 
 @dataclass(frozen=True)
 class Installation:
-    """Where things are. `hadoop_home`: None for launchers of ours over Loomcard's jars; `jars`:
-    where those lie.
+    """The paths of the tools. `hadoop_home`: None for our launchers over Loomcard's jars; `jars`:
+    the folder of these jars.
     """
 
     home: Path
@@ -53,7 +53,7 @@ class Installation:
 
     @property
     def examples_test_jar(self) -> Path | None:
-        """Hadoop's tests of its job client, which HiBench asks for by name."""
+        """Hadoop's tests of its job client, which HiBench needs by name."""
         return _newest(self._hadoop_jars(), "hadoop-mapreduce-client-jobclient-*tests.jar")
 
     @property
@@ -69,7 +69,7 @@ class Installation:
         return self.hadoop_home / "share" / "hadoop" / "mapreduce"
 
     def part(self, name: str) -> Path | None:
-        """A part of HiBench, or of what it brings, by the name that a workload's needs have."""
+        """Return the path of a part of HiBench, by the name in a workload's `needs`."""
         home = self.home
         found: dict[str, Callable[[], Path | None]] = {
             "sparkbench": lambda: self.sparkbench_jar,
@@ -85,7 +85,7 @@ class Installation:
 
 
 def check_scale(home: Path, scale: str) -> None:
-    """Raises SuiteError where HiBench has no such scale, and no file of its user's defines it."""
+    """Raise SuiteError if HiBench has no such scale and no file of the user defines it."""
     files = (home / "conf").rglob("*.conf")
     if scale in SCALES or any(f".{scale}." in each.read_text(errors="replace") for each in files):
         return
@@ -104,8 +104,8 @@ _BUILD: Final = {
 
 
 def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) -> list[Check]:
-    """Everything that the workloads need on their frameworks, in the order to see to it; without
-    the parts of HiBench where there is none.
+    """Return everything that the workloads need on their frameworks, in the order in which to
+    install it; without the parts of HiBench if HiBench is missing.
     """
     pairs = list(chosen)
     config = there.home / "bin" / "functions" / "load_config.py"
@@ -125,7 +125,7 @@ def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) ->
         submit = there.spark_home / "bin" / "spark-submit" if there.spark_home else None
         remedy = "name a Spark with --spark-home; `loomcard suite setup` makes one"
         found.append(Check("spark-submit", _shown(submit, submit), remedy))
-    if found[0].missing:  # there is nothing to look for parts in
+    if found[0].missing:  # without HiBench there are no parts to find
         return found
     needed = dict.fromkeys(name for each, on in pairs for name in each.needs(on))
     found += [Check(name, str(there.part(name) or ""), _BUILD[name]) for name in needed]
@@ -137,8 +137,8 @@ def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) ->
 
 
 def _program(name: str) -> str:
-    """Where it is, or "" where it is not, or does not run: a version manager's stand-in for a
-    python2 that was not chosen is found too, and ends with an error.
+    """Return the path of a command; "" if there is none or it does not run. A version manager may
+    provide a python2 that is not selected: it is found, but ends with an error.
     """
     found = shutil.which(name)
     if found is None or name != "python2":

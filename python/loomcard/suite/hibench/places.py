@@ -1,4 +1,6 @@
-"""Where HiBench's workloads go: a cluster by its configuration's folder, or the compose cluster."""
+"""The clusters on which HiBench's workloads run: one named by its configuration folder, or the
+compose cluster.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +27,22 @@ HOSTS: Final = "hosts"
 
 
 class Place(Protocol):
-    """A cluster that runs and whose policy can be changed."""
+    """A running cluster whose policy can be changed."""
 
     @property
     def rest(self) -> ResourceManagerClient:
-        """Its ResourceManager, asked as a user who may change the policy."""
+        """Its ResourceManager, with the rights of a user who may change the policy."""
 
     def schedule(self, cell: Cell) -> None:
-        """Brings in the policy."""
+        """Put the policy into force."""
 
     def cluster(self) -> Cluster:
-        """What a client needs to know, as things are now."""
+        """Return what a client needs to know now."""
 
 
 def policies(named: Sequence[str], engine: str) -> list[Cell]:
-    """The policies, checked as the suite's are. Raises InputError, and SuiteError for a stock
-    scheduler where only policies can be swapped.
+    """Return the policies, checked as the suite's are. Raises InputError, and SuiteError for a
+    stock scheduler if only policies can be swapped.
     """
     chosen = [with_am_share(each) for each in choices(named, Path())]
     stock = next((each.source for each in chosen if each.text is None), "")
@@ -55,19 +57,19 @@ def policies(named: Sequence[str], engine: str) -> list[Cell]:
 
 @dataclass(frozen=True)
 class ConfiguredCluster:
-    """A cluster by the folder of its configuration; `java_options` for its clients."""
+    """A cluster that its configuration folder describes; `java_options` are for its clients."""
 
     conf_dir: Path
     rest: ResourceManagerClient
     java_options: str = ""
 
     def schedule(self, cell: Cell) -> None:
-        """Swaps the policy."""
+        """Swap the policy."""
         assert cell.text is not None, "a stock scheduler needs another start"
         self.rest.apply_policy(cell.text, cell.policy)
 
     def cluster(self) -> Cluster:
-        """As the folder says."""
+        """Return what the folder states."""
         hosts = tuple(sorted(str(each["nodeHostName"]) for each in self.rest.nodes()))
         return Cluster(
             self.conf_dir.absolute(), "localhost", hosts or ("localhost",), self.java_options
@@ -76,8 +78,8 @@ class ConfiguredCluster:
 
 @contextmanager
 def on_compose(folder: Path) -> Iterator[Compose]:
-    """The compose cluster that runs, and what governed it before in the end. `folder`: for what
-    clients of this machine need to know of it.
+    """Yield the compose cluster, and restore its earlier policy at the end. `folder`: for the files
+    that clients of this machine need.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with DockerSuite(ComposeCluster.here(), folder) as suite:
@@ -86,8 +88,8 @@ def on_compose(folder: Path) -> Iterator[Compose]:
 
 @dataclass(frozen=True)
 class Compose:
-    """The compose cluster, from this machine. Its names are known inside its network alone: clients
-    get a file of names and addresses, which Docker routes from a Linux host.
+    """The compose cluster, used from this machine. Its host names are known only inside its
+    network: clients get a file of names and addresses, which Docker routes from a Linux host.
     """
 
     suite: DockerSuite
@@ -95,15 +97,15 @@ class Compose:
 
     @property
     def rest(self) -> ResourceManagerClient:
-        """As the cluster's administrator."""
+        """Its ResourceManager, with the rights of the cluster's administrator."""
         return self.suite.rest
 
     def schedule(self, cell: Cell) -> None:
-        """Swaps the policy, or restarts the ResourceManager with a stock scheduler."""
+        """Swap the policy, or restart the ResourceManager with a stock scheduler."""
         self.suite.schedule(cell)
 
     def cluster(self) -> Cluster:
-        """With the addresses that the containers have now."""
+        """Return it with the containers' present addresses."""
         names = addresses(self.suite.compose)
         file = self.folder / HOSTS
         file.write_text(names.hosts_file(socket.gethostname()))
@@ -114,7 +116,7 @@ class Compose:
             tuple(sorted(str(each["nodeHostName"]) for each in nodes)),
             f"-Djdk.net.hosts.file={file}",
             {"HADOOP_USER_NAME": USER},
-            # Executors call the driver back, which is on this machine.
+            # Executors connect to the driver, which is on this machine.
             {"spark.driver.host": names.gateway, "spark.driver.bindAddress": "0.0.0.0"},  # noqa: S104
             PurePath(SPARK_HOME),
         )
@@ -122,20 +124,26 @@ class Compose:
 
 @dataclass
 class Addresses:
-    """Addresses of a compose project by name, and this machine's in their network."""
+    """Return the addresses of a compose project by name, and this machine's address in their
+    network.
+    """
 
     gateway: str = ""
     by_name: dict[str, str] = field(default_factory=dict)
 
     def hosts_file(self, own_name: str) -> str:
-        """For a JVM, which then asks no other source; so this machine's names are in it too."""
+        """Write names and addresses for a JVM. The JVM then uses no other source, so this machine's
+        names are included.
+        """
         own = {"localhost": "127.0.0.1", own_name: self.gateway}
         known: Mapping[str, str] = own | self.by_name
         return "".join(f"{address} {name}\n" for name, address in known.items())
 
 
 def addresses(compose: ComposeCluster) -> Addresses:
-    """Of the containers of the project that run. Raises ComposeError where there are none."""
+    """Return the address of each running container of the project. Raises ComposeError if there is
+    none.
+    """
     running = [each for each in compose.status() if each.state == "running"]
     found = Addresses()
     for each in _inspected([service.container for service in running]):

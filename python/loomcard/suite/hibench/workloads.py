@@ -1,4 +1,4 @@
-"""The workloads of HiBench that can be driven, and what each needs besides Hadoop."""
+"""The workloads of HiBench that can be run, and what each needs besides Hadoop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loomcard.suite.benchmarks import SuiteError
 Framework = Literal["hadoop", "spark"]
 FRAMEWORKS: Final[tuple[Framework, ...]] = ("hadoop", "spark")
 SCALES: Final = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
-"""Those that HiBench comes with."""
+"""The workloads that HiBench contains."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Workload:
         return self.name.replace(".", "/")
 
     def needs(self, framework: Framework) -> tuple[str, ...]:
-        """What must be there before it runs on the framework."""
+        """Return what must exist before it runs on the framework."""
         return (*self.prepares, *(self.hadoop if framework == "hadoop" else self.spark))
 
 
@@ -53,7 +53,9 @@ WORKLOADS: Final = {each.name: each for each in _ALL}
 
 
 def workload(named: str) -> Workload:
-    """A workload by its name, such as micro.sort, or the last part of it. Raises SuiteError."""
+    """Return a workload by its name, such as micro.sort, or the last part of it. Raises
+    SuiteError.
+    """
     for each in _ALL:
         if named in (each.name, each.name.partition(".")[2]):
             return each

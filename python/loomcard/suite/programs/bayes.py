@@ -10,8 +10,9 @@ from pyspark.sql.functions import avg, col, count, countDistinct
 
 
 def main(source: str, target: str) -> None:
-    """Learns the classes of the pages below `source` (label, tab, words); writes how many there
-    are of both and the share of them that the model puts right, as one JSON object.
+    """Learn the classes of the pages below `source` (label, tab, words); write the number of
+    classes and of words, and the share of pages that the model classifies correctly, as one JSON
+    object.
     """
     spark = SparkSession.builder.appName("bayes").getOrCreate()
     rows = spark.read.csv(source, sep="\t", schema="label DOUBLE, text STRING")

@@ -1,6 +1,5 @@
-"""Join: what each address's visits earned, and their pages' mean rank.
-
-`join.py INPUT OUTPUT FIRST_DAY LAST_DAY`
+"""Join: the revenue of each address, and the mean rank of the pages it visited. `join.py INPUT
+OUTPUT FIRST_DAY LAST_DAY`
 """
 
 import sys
@@ -19,8 +18,8 @@ QUERY = """
 
 
 def main(source: str, target: str, first: str, last: str) -> None:
-    """Joins the tables below `source` over the days and writes address, cents and rank as CSV, the
-    largest earners first.
+    """Join the tables below `source` over the days, and write address, cents and rank as CSV, the
+    largest revenue first.
     """
     spark = SparkSession.builder.appName("join").getOrCreate()
     spark.read.csv(f"{source}/uservisits", schema=VISITS).createOrReplaceTempView("uservisits")

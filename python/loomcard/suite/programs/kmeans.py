@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 
 def main(source: str, target: str, clusters: str, dimensions: str, iterations: str) -> None:
-    """Clusters the points below `source`; writes centres and sizes as one JSON object."""
+    """Cluster the points below `source`; write centres and sizes as one JSON object."""
     spark = SparkSession.builder.appName("kmeans").getOrCreate()
     names = [f"x{index}" for index in range(int(dimensions))]
     rows = spark.read.csv(source, schema=", ".join(f"{name} DOUBLE" for name in names))

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 
 def main(source: str, target: str, features: str, iterations: str) -> None:
-    """Fits a model to the labelled points below `source`; writes its coefficients and its accuracy
-    on them as one JSON object.
+    """Fit a model to the labelled points below `source`; write its coefficients and its accuracy on
+    them as one JSON object.
     """
     spark = SparkSession.builder.appName("lr").getOrCreate()
     names = [f"x{index}" for index in range(int(features))]

@@ -1,6 +1,5 @@
-"""NWeight: how near vertices are that lie some links apart.
-
-`nweight.py INPUT OUTPUT HOPS KEPT`
+"""NWeight: the weights of paths between vertices some links apart. `nweight.py INPUT OUTPUT HOPS
+KEPT`
 """
 
 import sys
@@ -11,8 +10,8 @@ from pyspark.sql.functions import sum as total
 
 
 def main(source: str, target: str, hops: str, kept: str) -> None:
-    """Multiplies the weights along every path of `hops` links of the graph below `source` (`from to
-    weight`), adds them over all paths between two vertices, and writes the `kept` largest of each
+    """Multiply the weights along every path of `hops` links of the graph below `source` (`from to
+    weight`), add them over all paths between two vertices, and write the `kept` largest of each
     vertex as CSV.
     """
     spark = SparkSession.builder.appName("nweight").getOrCreate()

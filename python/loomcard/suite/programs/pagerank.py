@@ -8,7 +8,7 @@ from pyspark.sql.functions import sum as total
 
 
 def main(source: str, target: str, iterations: str, damping: str) -> None:
-    """Ranks the pages of the links below `source` (`from to`) and writes page and rank as CSV."""
+    """Rank the pages of the links below `source` (`from to`) and write page and rank as CSV."""
     spark = SparkSession.builder.appName("pagerank").getOrCreate()
     links = spark.read.csv(source, sep=" ", schema="page STRING, target STRING")
     degrees = links.groupBy("page").agg(count("target").alias("links"))

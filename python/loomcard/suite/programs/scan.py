@@ -8,7 +8,7 @@ SCHEMA = "address STRING, page STRING, day INT, cents INT, agent STRING, seconds
 
 
 def main(source: str, target: str) -> None:
-    """Reads the visits below `source` and writes every one of them to `target`, both CSV."""
+    """Read the visits below `source` and write all of them to `target`, both as CSV."""
     spark = SparkSession.builder.appName("scan").getOrCreate()
     spark.read.csv(f"{source}/uservisits", schema=SCHEMA).createOrReplaceTempView("uservisits")
     spark.sql("SELECT * FROM uservisits").write.csv(target)
