@@ -1,1 +1,1 @@
-"""Loomcard in a Hadoop that is there already: install, uninstall, and what may be wrong."""
+"""Loomcard in an existing Hadoop: install, uninstall, and what may be wrong."""

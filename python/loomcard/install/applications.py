@@ -14,14 +14,14 @@ from loomcard.install.hadoop_conf import HadoopConf
 _RM: Final = "yarn.resourcemanager"
 _STORE: Final = f"{_RM}.recovery.FileSystemRMStateStore"
 _APPLICATIONS: Final = "FSRMStateRoot/RMAppRoot"
-# Of YARN's ApplicationStateDataProto, and of the submission context in it.
+# Fields of YARN's ApplicationStateDataProto, and of the submission context in it.
 _CONTEXT, _USER, _END, _QUEUE = 2, 3, 5, 3
 _VARINT, _EIGHT, _TEXT, _FOUR = 0, 1, 2, 5
 
 
 @dataclass(frozen=True)
 class Application:
-    """One that has not ended."""
+    """An application that has not ended."""
 
     id: str
     user: str
@@ -30,15 +30,16 @@ class Application:
 
 @dataclass(frozen=True)
 class Running:
-    """Applications that have not ended, and who says so."""
+    """Applications that have not ended, and the source of this list."""
 
     source: str
     applications: list[Application]
 
 
 def running(conf: HadoopConf, rm: str | None = None) -> Running | None:
-    """By the ResourceManager, at `rm` or where the configuration says, if it answers; else by its
-    state store, if that is a folder here. None where neither is to be had.
+    """Return the unfinished applications: from the ResourceManager, at `rm` or where the
+    configuration says, if it answers; otherwise from its state store, if that is a folder on this
+    machine. None if neither is available.
     """
     address = rm or rm_address(conf)
     try:
@@ -55,7 +56,9 @@ def running(conf: HadoopConf, rm: str | None = None) -> Running | None:
 
 
 def rm_address(conf: HadoopConf) -> str:
-    """The web address of the ResourceManager, or of all of a pair, as the configuration has it."""
+    """Return the web address of the ResourceManager, or of all of a pair, from the
+    configuration.
+    """
     secure = conf.get("yarn.http.policy") == "HTTPS_ONLY"
     key = f"{_RM}.webapp.{'https.' if secure else ''}address"
     ids = conf.get(f"{_RM}.ha.rm-ids") if conf.on(f"{_RM}.ha.enabled") else ""
@@ -69,7 +72,7 @@ def rm_address(conf: HadoopConf) -> str:
 
 
 def store_folder(conf: HadoopConf) -> Path | None:
-    """The folder of the applications in a FileSystemRMStateStore on this machine's disk."""
+    """Return the folder of the applications in a FileSystemRMStateStore on this machine's disk."""
     uri = urlsplit(conf.get(f"{_RM}.fs.state-store.uri"))
     local = uri.scheme or urlsplit(conf.get("fs.defaultFS", "file:///")).scheme
     if not conf.get(f"{_RM}.store.class").endswith(_STORE.rpartition(".")[2]) or local != "file":
@@ -90,7 +93,9 @@ def _stored(folder: Path) -> Iterator[Application]:
 
 
 def _fields(data: bytes) -> dict[int, bytes]:
-    """The fields of a protobuf message by number: texts and messages as bytes, numbers as b""."""
+    """Return the fields of a protobuf message by number: texts and messages as bytes, numbers as
+    b"".
+    """
     found, at = {}, 0
     while at < len(data):
         tag, at = _number(data, at)
@@ -102,7 +107,7 @@ def _fields(data: bytes) -> dict[int, bytes]:
         elif kind in (_EIGHT, _FOUR):
             size = 8 if kind == _EIGHT else 4
         else:
-            break  # no message of this kind
+            break  # not a message of this kind
         found[tag >> 3] = data[at : at + size]
         at += size
     return found

@@ -1,4 +1,4 @@
-"""What may be wrong with an installation: one check a line, each with its remedy."""
+"""What may be wrong with an installation: one check per line, each with its remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PROGRAM_S: Final = 60.0
 
 
 def checks(conf_dir: Path | None, rm: str | None) -> Iterator[Check]:
-    """Look at this machine, at the installation in `conf_dir`, and at the ResourceManager `rm`."""
+    """Check this machine, the installation in `conf_dir`, and the ResourceManager `rm`."""
     yield _java()
     if conf_dir is not None:
         yield from _installation(conf_dir, rm)
@@ -55,7 +55,7 @@ def _java() -> Check:
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str] | None:
-    """What a program says; None where it does not end. Raises OSError."""
+    """Return what a program prints; None if it does not end. Raises OSError."""
     try:
         return subprocess.run(  # noqa: S603 (the Java and the Python of this Hadoop)
             command, capture_output=True, text=True, check=False, cwd="/", timeout=_PROGRAM_S
@@ -146,7 +146,7 @@ def _policy(setup: str, again: str) -> Check:
 
 
 def _state(folder: Path) -> Check:
-    """The secret of the policy process lies below it, so nobody else may write there."""
+    """Check that only its owner may write there: the secret of the policy process is below it."""
     if not folder.is_dir():
         return Check("secret", f"no folder {folder}", "make it, mode 0700, for the RM's user")
     mode = stat.S_IMODE(folder.stat().st_mode)
@@ -189,8 +189,8 @@ def _resource_manager(rm: str) -> Iterator[Check]:
 
 
 def _clock(url: str, now: Callable[[], float] = time.time) -> Check:
-    """The difference to this machine's clock; HTTP's dates are whole seconds."""
-    import requests  # when a ResourceManager is asked: a command's help needs none
+    """Return the difference to this machine's clock; HTTP's dates are whole seconds."""
+    import requests  # imported when a ResourceManager is called: a command's help does not need it
 
     try:
         date = requests.head(f"{url}/ws/v1/cluster/info", timeout=_ANSWER_S).headers.get("Date")

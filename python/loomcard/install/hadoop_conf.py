@@ -24,7 +24,7 @@ from loomcard.install.site_file import Include, Property, SiteFile, SiteFileErro
 CORE: Final = "core-site.xml"
 SITE: Final = "yarn-site.xml"
 _INCLUDES_MOST: Final = 100
-_VARIABLES_MOST: Final = 20  # Hadoop's own bound
+_VARIABLES_MOST: Final = 20  # Hadoop's own limit
 _VARIABLE: Final = re.compile(r"\$\{([^}$ ]+)\}")
 DEFAULTS: Final = {
     "hadoop.tmp.dir": "/tmp/hadoop-${user.name}",  # noqa: S108 (Hadoop's default)
@@ -51,16 +51,16 @@ class _Setting:
 
 @dataclass
 class HadoopConf:
-    """Every property of some files, each added on top of those before."""
+    """Every property of some files; each file is added on top of those before."""
 
     folder: Path
-    """Where Hadoop looks for a file by its name: the one of its class path that has these."""
+    """Where Hadoop looks for a file by its name: the first folder of its class path that has it."""
     _settings: dict[str, _Setting] = field(default_factory=dict)
     _final: set[str] = field(default_factory=set)
     _read: int = 0
 
     def add(self, file: SiteFile) -> None:
-        """Reads a file. Raises SiteFileError where an included one is missing or no such file."""
+        """Read a file. Raises SiteFileError if an included file is missing or not such a file."""
         missing: set[int] = set()
         for each in file.entries:
             if isinstance(each, Include):
@@ -70,28 +70,29 @@ class HadoopConf:
                 self._set(each, file.place)
 
     def get(self, name: str, absent: str = "") -> str:
-        """The value, its variables replaced, without space around it; `absent` without one.
-
-        Raises SiteFileError for variables without end.
+        """Return the value with its variables replaced, without space around it; `absent` if there
+        is none. Raises SiteFileError for variables without end.
         """
         raw = self.raw(name)
         return absent if raw is None else self._replaced(raw).strip()
 
     def on(self, name: str, absent: bool = False) -> bool:
-        """A switch, as Hadoop reads one: what is neither true nor false counts as absent."""
+        """Return a switch as Hadoop reads it: a value that is neither true nor false counts as
+        absent.
+        """
         return {"true": True, "false": False}.get(self.get(name).lower(), absent)
 
     def raw(self, name: str) -> str | None:
-        """The value as it is written; None where nothing sets it."""
+        """Return the value as it is written; None if nothing sets it."""
         found = self._settings.get(name)
         return found.value if found is not None else DEFAULTS.get(name)
 
     def place(self, name: str) -> str:
-        """The file that sets it; empty where none does."""
+        """Return the file that sets it; empty if no file does."""
         return self._settings[name].place if name in self._settings else ""
 
     def names(self) -> list[str]:
-        """Every property that a file sets."""
+        """Return every property that a file sets."""
         return list(self._settings)
 
     def _set(self, found: Property, place: str) -> None:
@@ -129,8 +130,8 @@ class HadoopConf:
             raise SiteFileError(
                 f"{href} is included from elsewhere, which is not read here", "include a file"
             )
-        # By the class path, which leads to nothing above its folders. What Hadoop would look for
-        # after that, below the folder that its daemon was started in, nobody can rely on.
+        # By the class path, which contains nothing above its folders. Hadoop would then look below
+        # the folder in which its daemon was started, which nobody can rely on.
         path = Path(os.path.normpath(self.folder / href))
         return path if href.startswith("/") or path.is_relative_to(self.folder) else None
 
@@ -140,9 +141,9 @@ class HadoopConf:
             found = _VARIABLE.search(text)
             value = None if found is None else self._variable(found[1])
             if found is None or value is None:
-                return text  # an unknown one ends it: what follows stays as it is, too
+                return text  # an unknown variable ends it: what follows stays as it is
             if found[0] in value:
-                return whole  # it names itself
+                return whole  # it contains itself
             text = text[: found.start()] + value + text[found.end() :]
         raise SiteFileError(
             f"{whole}: more than {_VARIABLES_MOST} variables in one another",
@@ -166,8 +167,7 @@ def _environment(text: str) -> str | None:
 
 
 def read(folder: Path, instead: Mapping[str, bytes] | None = None) -> HadoopConf:
-    """What a ResourceManager reads in its configuration folder; some files as they shall be.
-
+    """Return what a ResourceManager reads in its configuration folder, with some files replaced.
     Raises SiteFileError.
     """
     conf = HadoopConf(folder)

@@ -1,6 +1,5 @@
-"""Loomcard put into a Hadoop configuration folder, and taken out again.
-
-What was changed is kept in loomcard-install.json, the file as it was in a copy beside it.
+"""Put Loomcard into a Hadoop configuration folder, and remove it again. Changes are recorded in
+loomcard-install.json, with a copy of the original file beside it.
 """
 
 from __future__ import annotations
@@ -45,46 +44,48 @@ class Wishes:
     state_dir: Path
     """For the policy, its journal and its secret; the ResourceManager's user owns it."""
     policy: str = "fifo"
-    """A policy's name or a YAML file, to begin with; not used where one was compiled before."""
+    """The policy at the first start: a policy's name or a YAML file; not used if one was compiled
+    before.
+    """
     python: str = sys.executable
     """The interpreter of the policy process."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What an installation changes: nothing yet."""
+    """The changes of an installation."""
 
     wishes: Wishes
     before: bytes
     after: bytes
     wanted: dict[str, str]
-    """The properties that the ResourceManager is to read, each with its value."""
+    """The properties that the ResourceManager should read, each with its value."""
     conf: HadoopConf
-    """What it reads after the change."""
+    """The properties that it reads after the change."""
     changes: dict[str, Change]
-    """Those of this installation and of earlier ones: what uninstall undoes."""
+    """The changes of this installation and of earlier ones: what uninstall undoes."""
     jars: dict[Path, Path]
-    """From here to there."""
+    """The jars to copy: from here to there."""
     old_jars: list[Path]
-    """Of an earlier version, to be removed."""
+    """Jars of an earlier version, which are removed."""
     setup: str | None
-    """The compiled policy configuration to write; None: one is there."""
+    """The compiled policy configuration to write; None: there is one already."""
 
     @property
     def diff(self) -> str:
-        """The change of yarn-site.xml as a unified diff; empty where there is none."""
+        """Return the change of yarn-site.xml as a unified diff; empty if there is none."""
         return diff(self.wishes.conf_dir / SITE, self.before, self.after)
 
     @property
     def empty(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether nothing needs to be changed."""
         return (
             self.before == self.after and not self.jars and not self.old_jars and self.setup is None
         )
 
 
 def diff(file: Path, before: bytes, after: bytes) -> str:
-    """A unified diff of a file's text."""
+    """Return a unified diff of a file's text."""
     old, new = (
         each.decode("utf-8", "backslashreplace").replace("\r\n", "\n").splitlines(keepends=True)
         for each in (before, after)
@@ -93,7 +94,9 @@ def diff(file: Path, before: bytes, after: bytes) -> str:
 
 
 def plan(wishes: Wishes) -> Plan:
-    """What `apply` would do. Raises SiteFileError, PlaceError, RenderError and FindingsError."""
+    """Return what `apply` would do. Raises SiteFileError, PlaceError, RenderError and
+    FindingsError.
+    """
     site = read_site(wishes.conf_dir)
     before = (wishes.conf_dir / SITE).read_bytes()
     present = hadoop_conf.read(wishes.conf_dir)
@@ -137,13 +140,13 @@ def _wanted(wishes: Wishes, present: HadoopConf) -> dict[str, str]:
     wanted = {SCHEDULER_KEY: LOOMCARD_SCHEDULER, **_WEB}
     for key, value in keys.items():
         name = f"loomcard.{key}"
-        # What the administrator has set stays; which Python it is follows this installation.
+        # The administrator's values stay; the interpreter is this installation's.
         wanted[name] = value if key == "python" else present.raw(name) or value
     return wanted
 
 
 def _refuse_theirs(jars: dict[Path, Path], record: dict[str, Any]) -> None:
-    """A jar of the same name that was not ours would be lost."""
+    """Refuse to overwrite a jar of the same name that was not ours."""
     for source, target in jars.items():
         theirs = source.name.startswith("py4j") and str(target) not in record.get("jars", ())
         if theirs and target.exists() and not _same(source, target):
@@ -153,8 +156,8 @@ def _refuse_theirs(jars: dict[Path, Path], record: dict[str, Any]) -> None:
 
 
 def _all_changes(site: SiteFile, first: dict[str, Change], then: list[Change]) -> dict[str, Change]:
-    """The changes of both installations as one. What somebody wrote between them is what the
-    second one found, and what is put back.
+    """Return the changes of both installations as one. What was written between them is what the
+    second one found, and what is restored.
     """
     merged = dict(first)
     for each in then:
@@ -166,8 +169,9 @@ def _all_changes(site: SiteFile, first: dict[str, Change], then: list[Change]) -
 
 
 def apply(planned: Plan) -> None:
-    """Do it. The record comes first, so that uninstall knows what may be there, and yarn-site.xml
-    last, so that it never names what is missing. Raises OSError; then all is as it was.
+    """Install. The record is written first, so that uninstall knows what may be there, and
+    yarn-site.xml last, so that it never names what is missing. Raises OSError; then nothing is
+    changed.
     """
     wishes = planned.wishes
     conf_dir, record = wishes.conf_dir, read_record(wishes.conf_dir)
@@ -195,7 +199,7 @@ def apply(planned: Plan) -> None:
             _replace(file, data)
     except OSError:
         for step in reversed(undo):
-            with contextlib.suppress(OSError):  # a disk that is read-only has nothing new on it
+            with contextlib.suppress(OSError):  # nothing was written to a read-only disk
                 step()
         raise
     for jar in planned.old_jars:
@@ -203,12 +207,12 @@ def apply(planned: Plan) -> None:
 
 
 def _missing(folder: Path) -> list[Path]:
-    """The folders to make, outermost first."""
+    """Return the folders to make, outermost first."""
     return [each for each in reversed((folder, *folder.parents)) if not each.exists()]
 
 
 def _undo(file: Path) -> Callable[[], object]:
-    """What puts a file back as it is now."""
+    """Return a function that restores a file to its present state."""
     if not file.exists():
         return lambda: file.unlink(missing_ok=True)
     data = file.read_bytes()
@@ -221,8 +225,8 @@ def _undo(file: Path) -> Callable[[], object]:
 
 
 def restored(conf_dir: Path) -> tuple[bytes, bytes]:
-    """yarn-site.xml as it is, and as `uninstall` leaves it: without what was installed, and with
-    all that somebody has changed since.
+    """Return yarn-site.xml as it is, and as `uninstall` leaves it: without what was installed, and
+    with all later changes of the administrator.
     """
     record = read_record(conf_dir)
     if not record:
@@ -235,7 +239,7 @@ def restored(conf_dir: Path) -> tuple[bytes, bytes]:
 
 
 def uninstall(conf_dir: Path) -> None:
-    """Put yarn-site.xml back and remove the jars. The state folder, with its journal, stays."""
+    """Restore yarn-site.xml and remove the jars. The state folder, with its journal, stays."""
     before, after = restored(conf_dir)
     record = read_record(conf_dir)
     if before != after:
@@ -249,7 +253,7 @@ def uninstall(conf_dir: Path) -> None:
 
 
 def read_site(conf_dir: Path) -> SiteFile:
-    """yarn-site.xml. Raises SiteFileError where there is none."""
+    """Return yarn-site.xml. Raises SiteFileError if there is none."""
     file = conf_dir / SITE
     if not file.is_file():
         raise SiteFileError(f"no {file}", "name Hadoop's configuration folder, HADOOP_CONF_DIR")
@@ -257,8 +261,8 @@ def read_site(conf_dir: Path) -> SiteFile:
 
 
 def read_record(conf_dir: Path) -> dict[str, Any]:
-    """What an earlier installation wrote down; empty where there was none. Raises SiteFileError
-    where it cannot be read.
+    """Return the record of an earlier installation; empty if there was none. Raises SiteFileError
+    if it cannot be read.
     """
     file = conf_dir / RECORD
     if not file.exists():
@@ -278,7 +282,7 @@ def read_record(conf_dir: Path) -> dict[str, Any]:
 
 
 def changes_of(record: dict[str, Any]) -> dict[str, Change]:
-    """The changes that a record keeps, by name. One of an older version has the values alone."""
+    """Return the changes in a record, by name. A record of an older version has only the values."""
     if not record or "changes" in record:
         return {each["name"]: Change(**each) for each in record.get("changes", ())}
     return {
@@ -288,9 +292,8 @@ def changes_of(record: dict[str, Any]) -> dict[str, Change]:
 
 
 def shim_jars() -> list[Path]:
-    """The jars that the ResourceManager needs: the scheduler's, and Py4J's of this Python.
-
-    Raises PlaceError where one is not there.
+    """Return the jars that the ResourceManager needs: the scheduler's, and Py4J's of this Python.
+    Raises PlaceError if one is missing.
     """
     built = os.environ.get("LOOMCARD_JARS") or checkout() is not None
     shim = list((paths.jars() if built else shipped("jars")).glob("loomcard-yarn-*.jar"))
@@ -302,7 +305,7 @@ def shim_jars() -> list[Path]:
 
 
 def same_jar(target: Path) -> bool:
-    """Whether a jar of ours there is the one of this installation."""
+    """Return whether a jar of ours there is the one of this installation."""
     return any(_same(jar, target) for jar in shim_jars())
 
 
@@ -311,7 +314,7 @@ def _same(source: Path, target: Path) -> bool:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    """Writes a file whole or not at all; its mode and owner stay, and so does a link to it."""
+    """Write a file completely or not at all; its mode and owner stay, and so does a link to it."""
     file = file.resolve()
     new = file.with_name(f".{file.name}.new")
     try:

@@ -1,4 +1,4 @@
-"""The queues that a policy configuration has, and those that the cluster uses."""
+"""The queues of a policy configuration, and those that the cluster uses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class PolicyQueues:
 
     def __init__(self, setup: dict[str, Any], place: str) -> None:
         self.place = place
-        """Where it is kept, for people."""
+        """Where it was read from, for messages."""
         self.leaves: list[str] = [each["path"] for each in setup["queues"] if each["leaf"]]
         self._others = {each["path"] for each in setup["queues"] if not each["leaf"]}
 
     def has(self, queue: str) -> bool:
-        """Whether the scheduler finds an application's queue: by its path, its path below the
-        root, or the last part of one leaf's path only.
+        """Return whether the scheduler finds an application's queue: by its path, its path below
+        the root, or its last part if only one leaf has that.
         """
         for path in (queue, f"root.{queue}"):
             if path in self.leaves or path in self._others:
@@ -35,9 +35,9 @@ class PolicyQueues:
 
 
 def governing(conf: HadoopConf, setup: str | None, name: str) -> PolicyQueues | None:
-    """Those of the policy that a restart brings: the one applied last, where the state folder can
-    be read, else `setup`, which is yet to be written, else what loomcard.setup.path names. None
-    where none can be read.
+    """Return the queues of the policy after a restart: the one applied last, if the state folder
+    can be read, otherwise `setup`, which is not written yet, otherwise the file of
+    loomcard.setup.path. None if none can be read.
     """
     applied = Path(conf.get("loomcard.state.dir")) / "applied.json"
     written = Path(conf.get("loomcard.setup.path"))
@@ -53,9 +53,8 @@ def governing(conf: HadoopConf, setup: str | None, name: str) -> PolicyQueues | 
 
 
 def stock(conf: HadoopConf, scheduler: str) -> tuple[str, list[str]]:
-    """The file of a stock scheduler and its leaf queues; none where it has no file.
-
-    Raises SiteFileError for a file that is none.
+    """Return the file of a stock scheduler and its leaf queues; none if it has no file. Raises
+    SiteFileError if the file is not one.
     """
     if scheduler in ("", CAPACITY_SCHEDULER):  # Hadoop's default
         file = conf.folder / "capacity-scheduler.xml"

@@ -1,8 +1,7 @@
-"""A restart, rehearsed: a ResourceManager of the same jars and configuration, apart from the
-cluster, recovers a copy of the state. `org.loomcard.yarn.rehearsal` is its Java side.
-
-It listens on other ports of the loopback interface, publishes nothing, starts and ends no AM, and
-writes into a folder of its own, which is removed.
+"""The rehearsal of a restart: a ResourceManager of the same jars and configuration, separate from
+the cluster, recovers a copy of the state. `org.loomcard.yarn.rehearsal` is its Java side. It
+listens on other ports of the loopback interface, publishes nothing, starts and ends no AM, and
+writes into its own folder, which is removed.
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ _LOST: Final = ("KILLED", "KILLING", "FAILED", "LOST")
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What came of it."""
+    """The result of a rehearsal."""
 
     report: dict[str, Any]
     log: Path
 
     @property
     def well(self) -> bool:
-        """Whether the ResourceManager came up and lost nothing of what it had stored."""
+        """Whether the ResourceManager started and lost nothing of its stored state."""
         return bool(self.report) and not any(self.problems(None))
 
     def lines(self) -> Iterator[str]:
-        """What happened, a line each."""
+        """Return what happened, one line each."""
         yield f"scheduler: {self.report.get('scheduler', '')}"
         yield f"state store: {self.report.get('store', '')}"
         for each in self._applications():
@@ -63,7 +62,9 @@ class Rehearsal:
             yield f"policy process up: {self.report['policy']}"
 
     def problems(self, known: Running | None) -> Iterator[str]:
-        """What would be an outage, a line each; `known` is what runs now, by somebody else."""
+        """Return what would be an outage, one line each; `known`: the running applications from
+        another source.
+        """
         if "failed" in self.report:
             yield f"the ResourceManager could not {self.report['failed']}: {self.report['why']}"
             return
@@ -82,8 +83,8 @@ class Rehearsal:
 
 
 def rehearse(planned: Plan) -> Rehearsal:
-    """Restart as planned, apart. Raises SiteFileError where that cannot be done here, PlaceError
-    without a Java.
+    """Restart as planned, in a separate process. Raises SiteFileError if that is impossible here,
+    and PlaceError without a Java.
     """
     java = paths.java_home() / "bin" / "java"
     class_path = _class_path(planned)
@@ -116,7 +117,7 @@ def _report(java: Path, class_path: str, folder: Path, log: Path) -> dict[str, A
     own = os.pathsep.join(str(each) for each in (folder / "conf", *shim_jars()))
     environment = os.environ | {
         "CLASSPATH": f"{own}{os.pathsep}{class_path}",
-        # For Java 9 and newer; 8 does not know the option, nor this variable.
+        # For Java 9 and newer; Java 8 knows neither the option nor this variable.
         "JDK_JAVA_OPTIONS": "--add-opens=java.base/java.lang=ALL-UNNAMED",
     }
     try:
@@ -132,7 +133,9 @@ def _report(java: Path, class_path: str, folder: Path, log: Path) -> dict[str, A
 
 
 def _remove(folder: Path, kept: Path | None) -> None:
-    """Removes the folder, or all in it but one file: the copy of the state holds secrets."""
+    """Remove the folder, or everything in it but one file: the copy of the state contains
+    secrets.
+    """
     for each in folder.iterdir():
         if each.is_dir():
             shutil.rmtree(each)
@@ -146,7 +149,7 @@ def _remove(folder: Path, kept: Path | None) -> None:
 def _running(
     command: list[str], environment: dict[str, str], folder: Path, out: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is gone afterwards, with the children it may have left."""
+    """Yield a process, and end it afterwards with its children."""
     process = subprocess.Popen(  # noqa: S603 (the Java that runs Hadoop)
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
         start_new_session=True,
@@ -160,7 +163,7 @@ def _running(
 
 
 def _lay_out(planned: Plan, folder: Path) -> None:
-    """The files that stand before Hadoop's own, and a copy of our state."""
+    """Write the files that replace Hadoop's own, and a copy of our state."""
     conf = folder / "conf"
     for each in (conf, folder / "tmp", folder / "state"):
         each.mkdir()
@@ -180,7 +183,7 @@ def _lay_out(planned: Plan, folder: Path) -> None:
 
 
 def _class_path(planned: Plan) -> str:
-    """That of the daemons: as `yarn classpath` says, or else all jars beside ours."""
+    """Return the daemons' class path: from `yarn classpath`, otherwise all jars beside ours."""
     conf_dir, jar_dir = planned.wishes.conf_dir, planned.wishes.jar_dir
     homes = [os.environ.get("HADOOP_HOME"), *(str(each) for each in list(jar_dir.parents)[3:4])]
     for yarn in (Path(home) / "bin" / "yarn" for home in homes if home):
@@ -196,7 +199,7 @@ def _class_path(planned: Plan) -> str:
 
 
 def _said(*command: str) -> str:
-    """What a program prints; nothing where it fails or does not end."""
+    """Return what a program prints; nothing if it fails or does not end."""
     with suppress(OSError, subprocess.SubprocessError):
         return subprocess.run(  # noqa: S603 (Hadoop's own)
             command, capture_output=True, text=True, check=True, timeout=_MARGIN_S

@@ -31,8 +31,8 @@ class SiteFileError(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """A property that was given another value: `new` is the element or attribute that holds it,
-    `old` what stood there, None for a property that was added.
+    """A property that got another value: `new` is the element or attribute with it, `old` what was
+    there before, None for a property that was added.
     """
 
     name: str
@@ -42,19 +42,19 @@ class Change:
 
 @dataclass
 class Property:
-    """One `<property>`, with its places in the text."""
+    """One `<property>`, with its positions in the text."""
 
     start: int
     end: int = 0
     name: str | None = None
     value: str | None = None
-    """As Hadoop reads it: not trimmed; None where there is none or an empty one."""
+    """The name as Hadoop reads it: not trimmed; None if it is missing or empty."""
     final: bool = False
     fallback_of: Include | None = None
-    """Read where that file is missing only."""
+    """Read only if that file is missing."""
     name_end: int = 0
     value_span: tuple[int, int] | None = None
-    """Of the element `<value>`, or of the attribute with the space before it."""
+    """The position of the element `<value>`, or of the attribute with the space before it."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Include:
 
 @dataclass
 class _Walk:
-    """What the parser's handlers keep between two events."""
+    """The state of the parser's handlers between two events."""
 
     entries: list[Property | Include] = field(default_factory=list)
     open: list[tuple[str, int, Property | Include | None]] = field(default_factory=list)
@@ -78,7 +78,7 @@ class _Walk:
 
 
 class SiteFile:
-    """The text of a site file. Raises SiteFileError, naming `place`, for what is none."""
+    """The text of a site file. Raises SiteFileError, which names `place`, if it is not one."""
 
     def __init__(self, data: bytes, place: str) -> None:
         self.place = place
@@ -96,17 +96,16 @@ class SiteFile:
         self._walk = _Walk()
         self._parse()
         self.entries: list[Property | Include] = self._walk.entries
-        """Properties and includes, in their order."""
+        """Return properties and includes, in their order."""
 
     def properties(self) -> dict[str, str]:
-        """Name to value of what stands in this file itself, as Hadoop's reader takes it."""
+        """Return names and values of the properties in this file itself, as Hadoop reads them."""
         found = {name: self._block(name) for name in self._names()}
         return {name: block.value for name, block in found.items() if block and block.value}
 
     def changed(self, wanted: Mapping[str, str]) -> tuple[bytes, list[Change]]:
-        """The file with these values, and what was changed. New properties come last.
-
-        Raises SiteFileError where there is no `</configuration>` to write before.
+        """Return the file with these values, and what was changed. New properties come last. Raises
+        SiteFileError if there is no `</configuration>` before which to write.
         """
         edits, changes, added = [], [], []
         for name, value in wanted.items():
@@ -126,15 +125,15 @@ class SiteFile:
         return self._edited(edits), changes
 
     def carries(self, change: Change) -> bool:
-        """Whether the property still has what that change wrote."""
+        """Return whether the property still has the value of that change."""
         block = self._block(change.name)
         if block is None or block.value_span is None:
             return False
         return self._data[slice(*block.value_span)].decode() == change.new
 
     def undone(self, changes: Iterable[Change]) -> bytes:
-        """The file without these changes. What somebody has set since to a class that is not ours
-        stays.
+        """Return the file without these changes. A class that the administrator has set since, and
+        that is not ours, stays.
         """
         edits = []
         for change in changes:
@@ -162,7 +161,7 @@ class SiteFile:
         return [each.name for each in self.entries if isinstance(each, Property) and each.name]
 
     def _block(self, name: str) -> Property | None:
-        """The property that counts: the first that is final, else the last."""
+        """Return the property that counts: the first that is final, otherwise the last."""
         found = [
             each
             for each in self.entries
@@ -189,7 +188,9 @@ class SiteFile:
         return len(self._data[: self._walk.root_end].rstrip(_SPACE))
 
     def _whole(self, block: Property) -> tuple[int, int]:
-        """The block with what was written before it: the end of the line above, and spaces."""
+        """Return the block with the white space before it: the end of the line above, and
+        spaces.
+        """
         before = self._data[: block.start].rstrip(b" \t")
         for newline in (b"\r\n", b"\n"):
             if before.endswith(newline):
@@ -200,10 +201,10 @@ class SiteFile:
         data = self._data
         for start, end, new in sorted(edits, reverse=True):
             data = data[:start] + new + data[end:]
-        # Only what is new can lack a sign in the file's encoding.
+        # Only new text can contain a character that the file's encoding lacks.
         return data.decode().encode(self._encoding, "xmlcharrefreplace")
 
-    # Reading. What is done at each event is what Hadoop's Configuration does at it.
+    # Reading. Each handler does what Hadoop's Configuration does at that event.
 
     def _parse(self) -> None:
         self._expat = expat.ParserCreate("UTF-8", " ")
@@ -285,7 +286,7 @@ class SiteFile:
                 property_.value, property_.value_span = text or property_.value, (start, end)
 
     def _element_end(self, start: int) -> int:
-        """Where the element that began there, and ends at this event, is over."""
+        """Return the end of the element that began there and ends at this event."""
         tag_end = self._tag_end(start)
         if self._data[tag_end - 2 : tag_end] == b"/>":
             return tag_end
@@ -306,7 +307,9 @@ class SiteFile:
 
 
 def _encoding(data: bytes) -> str:
-    """By the byte order mark or the first bytes, else as declared. A mark stays in the text."""
+    """Decode by the byte order mark or the first bytes, otherwise as declared. A mark stays in the
+    text.
+    """
     for start, name in (
         (b"\xff\xfe", "utf-16-le"),
         (b"\xfe\xff", "utf-16-be"),

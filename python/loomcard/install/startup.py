@@ -1,4 +1,6 @@
-"""What would keep a ResourceManager from starting with Loomcard, or from recovering what runs."""
+"""Checks of what would keep a ResourceManager from starting with Loomcard, or from recovering what
+runs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at. `remedy` is empty where it is well."""
+    """The result of one check. `remedy` is empty if all is well."""
 
     name: str
     said: str
@@ -30,8 +32,8 @@ class Check:
 
 
 def obstacles(conf: HadoopConf, wanted: Mapping[str, str], written: Path | None) -> Iterator[Check]:
-    """Settings with which the ResourceManager would not start, or not with what is `wanted`;
-    `written` is a policy that is there by then.
+    """Return settings with which the ResourceManager would not start, or not as `wanted`; `written`
+    is a policy that will exist by then.
     """
     yield from _overridden(conf, wanted)
     if conf.get(f"{_RM}.configuration.provider-class").endswith(
@@ -66,7 +68,9 @@ def _overridden(conf: HadoopConf, wanted: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _incompatible(conf: HadoopConf) -> Iterator[Check]:
-    """Parts of YARN that take no scheduler but their own, and end the ResourceManager over it."""
+    """Return parts of YARN that accept only their own schedulers and would end the
+    ResourceManager.
+    """
     monitors = conf.get(f"{_RM}.scheduler.monitor.policies")
     if conf.on(f"{_RM}.scheduler.monitor.enable") and monitors:
         yield Check(
@@ -86,7 +90,7 @@ def _incompatible(conf: HadoopConf) -> Iterator[Check]:
 
 
 def _high_availability(conf: HadoopConf) -> Iterator[Check]:
-    """Two ResourceManagers are to have one policy: the scheduler's own rule."""
+    """Check that two ResourceManagers have one policy: the scheduler's own rule."""
     if not conf.on(f"{_RM}.ha.enabled") or conf.on("loomcard.state.shared"):
         return
     store = conf.get(f"{_RM}.store.class").rpartition(".")[2]
@@ -123,8 +127,8 @@ def queue_checks(
     running: Running | None,
     scheduler: str = "",
 ) -> Iterator[Check]:
-    """Whether each application that runs, and each queue of the stock `scheduler`, finds its queue
-    in the policy configuration. A warning is a check that is well.
+    """Check that each running application, and each queue of the stock `scheduler`, finds its queue
+    in the policy configuration. A warning is a check without a remedy.
     """
     if policy is None:
         return

@@ -1,6 +1,7 @@
-"""Demand: workload files, seeded generators and trace readers, drawn into scenarios.
+"""Demand: workload files, seeded generators and trace readers, which all become scenarios.
 
-``load`` is loaded with its first use (PEP 562): what only names a scenario needs no generators.
+``load`` is imported at its first use (PEP 562), because code that only names a scenario needs no
+generators.
 """
 
 from importlib import import_module

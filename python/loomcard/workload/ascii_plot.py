@@ -1,4 +1,4 @@
-"""Small plots of characters, for a terminal and for a pipe."""
+"""Small plots of characters, for terminals and pipes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PARTS = " ▏▎▍▌▋▊▉█"
 
 
 def columns(counts: Sequence[int], width: int, height: int) -> list[str]:
-    """Counts as columns ``height`` lines high; neighbours are summed up until all fit."""
+    """Return counts as columns ``height`` lines high; neighbours are added up until all fit."""
     each = -(-len(counts) // max(1, width))
     sums = [sum(counts[i : i + each]) for i in range(0, len(counts), each)]
     wide = max(1, width // max(1, len(sums)))
@@ -22,13 +22,13 @@ def columns(counts: Sequence[int], width: int, height: int) -> list[str]:
 
 
 def bar(count: int, most: int, width: int) -> str:
-    """One count as a bar; ``width`` characters stand for ``most``."""
+    """Return one count as a bar; ``width`` characters stand for ``most``."""
     eighths = -(-8 * width * count // most) if most else 0
     return "█" * (eighths // 8) + _PARTS[eighths % 8].strip()
 
 
 def duration(ms: float) -> str:
-    """A time as a person would say it: ``250 ms``, ``1.5 s``, ``3 min``, ``24 h``."""
+    """Return a time in a readable unit: ``250 ms``, ``1.5 s``, ``3 min``, ``24 h``."""
     for unit, size in (("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if ms >= size:
             return f"{ms / size:.3g} {unit}"

@@ -1,7 +1,6 @@
-"""The stages of jobs of unmodified frameworks, and the hint ``LOOMCARD_DAG`` as each takes it.
-
-A hint's stage is found by the priority of an ask, so each framework's stages get the priorities
-under which its AM asks for them (docs/simulate/dag.md).
+"""The stages of jobs of unmodified frameworks, and the hint ``LOOMCARD_DAG`` in the form that each
+framework passes on. An ask's priority names its stage in the hint, so each framework's stages get
+the priorities under which its AM asks for them (docs/simulate/dag.md).
 """
 
 from __future__ import annotations
@@ -27,14 +26,16 @@ from loomcard.api.stages.dag_hint import (
 
 MAP_PRIORITY: Final = 20
 REDUCE_PRIORITY: Final = 10
-"""Those of MapReduce's AM (RMContainerAllocator). A failed map is asked for again under 5."""
+"""The priorities of MapReduce's AM (RMContainerAllocator). It asks for a failed map again under
+5.
+"""
 LONGEST: Final = 130_000
-"""Characters of a compact hint: Linux starts no process with a variable of 128 KiB."""
+"""The longest compact hint, in characters: Linux starts no process with a variable of 128 KiB."""
 FORMAT: Final = "name,tasks,ms,memory,vcores[,after...]"
 
 
 class DagError(Exception):
-    """No hint can be made of what was given. ``hint`` is the remedy."""
+    """No hint can be made from the input. ``hint`` is the remedy."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -60,7 +61,7 @@ _FORMS: Final = {
 
 
 class StageLine(msgspec.Struct, frozen=True):
-    """One stage as a user writes it; ``memory`` in MB, ``after`` names earlier ones."""
+    """One stage as a user writes it; ``memory`` in MB, ``after`` names earlier stages."""
 
     name: Annotated[str, Meta(pattern=r"^[\w.:-]{1,100}\Z")]
     tasks: Count
@@ -71,7 +72,9 @@ class StageLine(msgspec.Struct, frozen=True):
 
 
 def read_lines(option: str, texts: Sequence[str]) -> list[StageLine]:
-    """The stages that lines of ``FORMAT`` describe. Raises DagError, which names ``option``."""
+    """Return the stages that lines of ``FORMAT`` describe. Raises DagError, which names
+    ``option``.
+    """
     fields = StageLine.__struct_fields__[:-1]
     lines: list[StageLine] = []
     for text in texts:
@@ -98,7 +101,7 @@ def read_lines(option: str, texts: Sequence[str]) -> list[StageLine]:
 
 
 def stages_of(lines: Sequence[StageLine], priorities: Sequence[int]) -> list[DagStage]:
-    """The hint's stages; ``priorities``: under which each is asked for."""
+    """Return the hint's stages; ``priorities``: the priority of each stage's asks."""
     number = {line.name: i for i, line in enumerate(lines)}
     return [
         DagStage(
@@ -110,18 +113,19 @@ def stages_of(lines: Sequence[StageLine], priorities: Sequence[int]) -> list[Dag
 
 
 def mapreduce(maps: StageLine, reduces: StageLine) -> list[DagStage]:
-    """Maps, and reduces after them where there are any."""
+    """Return the priorities of maps and, if there are any, of reduces after them."""
     lines = [each for each in (maps, reduces) if each.tasks]
     priority = {maps.name: MAP_PRIORITY, reduces.name: REDUCE_PRIORITY}
     return stages_of(lines, [priority[line.name] for line in lines])
 
 
 def tez_priorities(lines: Sequence[StageLine]) -> list[int]:
-    """Under which Tez's AM (0.9 and later) asks for each vertex; ``lines`` in order of vertex ids.
+    """Return the priority under which Tez's AM (0.9 and later) asks for each vertex; ``lines`` are
+    in the order of vertex ids.
 
-    DAGScheduler gives a vertex at distance d from the roots, the longest way, of V vertices, the
-    range that ends at low = (d + 1) * 3 * V + 3 * id and begins at low - 2. A first attempt is
-    asked for in its middle.
+    DAGScheduler gives a vertex at distance d from the roots (by the longest path), of V vertices,
+    the range that ends at low = (d + 1) * 3 * V + 3 * id and begins at low - 2. A first attempt
+    uses the middle of it.
     """
     number = {line.name: i for i, line in enumerate(lines)}
     distance: list[int] = []
@@ -131,14 +135,18 @@ def tez_priorities(lines: Sequence[StageLine]) -> list[int]:
 
 
 def rendered(stages: list[DagStage], form: Form) -> str:
-    """The hint in one of its forms, one line. Raises DagError where it is too long to be passed."""
+    """Return the hint in one of its forms, on one line. Raises DagError if it is too long to be
+    passed.
+    """
     text = write_dag(stages)
     compact = checked(text, "the DAG")
     return text if form is Form.JSON else _FORMS[form] + compact
 
 
 def checked(text: str, place: str) -> str:
-    """A hint's text in its compact form. Raises DagError, naming ``place``, if it is none."""
+    """Return a hint's text in its compact form. Raises DagError, which names ``place``, if it is
+    not a hint.
+    """
     try:
         compact = compact_dag(write_dag(parse_dag(text.strip()).stages))
     except HintError as error:
@@ -152,5 +160,7 @@ def checked(text: str, place: str) -> str:
 
 
 def mapreduce_definition(text: str, place: str) -> str:
-    """The Hadoop property, name=value, that gives a hint to MapReduce's AM. Raises DagError."""
+    """Return the Hadoop property, name=value, that passes a hint to MapReduce's AM. Raises
+    DagError.
+    """
     return _FORMS[Form.MAPREDUCE].removeprefix("-D") + checked(text, place)

@@ -1,7 +1,8 @@
-"""Named distributions: what a workload may write in place of a number, and how a die becomes one.
+"""Named distributions: what a workload may write in place of a number, and how a uniform number
+becomes a draw.
 
-Every draw is the inverse of the cumulative distribution at one uniform number, so that a task takes
-one die whatever the distribution, and the draws of the tasks after it stay as they are.
+Every draw is the inverse of the cumulative distribution at one uniform number. So a task uses one
+number whatever the distribution, and the draws of the tasks after it do not change.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ def _form(value: object) -> str:
 
 
 class Shape(Part):
-    """What all distributions take: bounds that draws are moved to."""
+    """The fields of all distributions: bounds to which draws are moved."""
 
     at_least: Value | None = Field(None, description="Draws below it become it.", examples=[100])
     at_most: Value | None = Field(None, description="Draws above it become it.", examples=[60000])
 
 
 class Uniform(Shape):
-    """Every number from ``low`` to ``high`` is as likely."""
+    """Every number from ``low`` to ``high`` is equally likely."""
 
     low: Value = Field(description="The smallest number.", examples=[1])
     high: Value = Field(description="The largest number.", examples=[9])
@@ -62,7 +63,7 @@ class LogNormal(Shape):
 
 
 class Normal(Shape):
-    """The normal distribution on condition that the draw is not negative."""
+    """The normal distribution under the condition that the draw is not negative."""
 
     mean: Value = Field(description="The mean before the condition.", examples=[20000])
     deviation: Value = Field(description="The standard deviation before it.", examples=[2000])
@@ -83,7 +84,7 @@ class Weibull(Shape):
 
 
 class Choice(Shape):
-    """One of ``values``, each as likely as its weight says."""
+    """One of ``values``, with the probability that its weight gives."""
 
     values: list[float] = Field(min_length=1, description="What is drawn.", examples=[[1, 2, 4]])
     weights: list[float] | None = Field(
@@ -93,7 +94,7 @@ class Choice(Shape):
 
 class Drawn(Shape):
     """One of the application's ``numbers``, which is drawn once: two places that name the same one
-    hold the same draw, ``times`` a factor.
+    get the same draw, multiplied by ``times``.
     """
 
     name: str = Field(description="Which of the application's numbers.", examples=["width"])
@@ -101,8 +102,8 @@ class Drawn(Shape):
 
 
 class Distribution(Part):
-    """A distribution by its name. Exactly one is named; its own numbers may be distributions in
-    turn, which are drawn once for each application.
+    """A distribution by its name. Exactly one is named. Its own numbers may be distributions, which
+    are drawn once for each application.
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
@@ -131,7 +132,7 @@ Value = Annotated[
     | Annotated[Distribution, Tag("<distribution>")],
     Discriminator(_form),
 ]
-"""A number, or a distribution that it is drawn from."""
+"""A number, or a distribution from which it is drawn."""
 
 Count = Annotated[
     Annotated[int, Tag("<number>"), Field(ge=0, lt=2**53)]
@@ -146,15 +147,15 @@ for _model in (*_SHAPES, Distribution):
 
 
 def resolve(value: float | Distribution, rng: Random) -> float:
-    """A number as it stands, or one draw. Raises ValueError where the distribution's own numbers
-    make no sense.
+    """Return a number unchanged, or one draw. Raises ValueError for impossible numbers of the
+    distribution.
     """
     return quantile(value, rng)(rng.random()) if isinstance(value, Distribution) else value
 
 
 def put_numbers(part: Any, numbers: Mapping[str, float], rng: Random) -> Any:
-    """A part of a workload with every ``drawn`` replaced by the number that it names, if
-    ``numbers`` holds it.
+    """Return a part of a workload in which every ``drawn`` is replaced by the number that it names,
+    if ``numbers`` has it.
     """
     if isinstance(part, Distribution) and part.drawn is not None:
         given = part.drawn
@@ -180,8 +181,8 @@ def _bounds_of(given: Shape) -> list[str]:
 
 
 def quantile(value: Distribution, rng: Random) -> Quantile:
-    """How a uniform number becomes a draw; distributions inside are drawn now. Raises
-    ValueError.
+    """Return the function from a uniform number to a draw; inner distributions are drawn now.
+    Raises ValueError.
     """
     (name,) = value.model_fields_set
     given = getattr(value, name)

@@ -22,14 +22,14 @@ Path = tuple[str | int, ...]
 Draws = Callable[[Any, str, int], list[float]]
 
 STAGES_AT_MOST: Final = 2_000
-"""Of one application; more is a slip of the pen."""
+"""The most stages of one application; a larger number is taken for a mistake."""
 
 
 def with_stages(
     document: Document, model: Template, path: Path, rng: Callable[..., Random]
 ) -> Template | None:
-    """The application with stages where it has a ``dag``; None, with findings, where it has neither
-    or both. ``rng`` gives it a random stream for each key.
+    """Return the application with drawn stages if it has a ``dag``; None, with findings, if it has
+    neither or both. ``rng`` gives it a random stream for each key.
     """
     before = len(document.findings)
     if model.dag is None and not model.stages:
@@ -45,7 +45,7 @@ def with_stages(
         return model
 
     def draws(value: Value, key: str, count: int) -> list[float]:
-        """So many numbers of what stands at a key."""
+        """Return ``count`` numbers of the value at a key."""
         found = _several(document, value, (*path, "dag", key), count, rng("dag", key))
         return found or [0.0] * count
 
@@ -59,7 +59,7 @@ def with_stages(
 
 
 def _stages(dag: DrawnDag, draws: Draws, rng: Random) -> list[Stage] | None:
-    """Its stages, parents first; None where there are too many."""
+    """Return its stages, parents first; None if there are too many."""
     count, levels, barriers = (
         round(draws(getattr(dag, key), key, 1)[0])
         for key in ("stages", "critical_path", "barriers")
@@ -92,8 +92,8 @@ def _stages(dag: DrawnDag, draws: Draws, rng: Random) -> list[Stage] | None:
 
 
 def shape(count: int, levels: int, barriers: int, rng: Random) -> list[list[int]]:
-    """The parents of each of ``count`` stages, parents first: the longest path has ``levels``, and
-    ``barriers`` stages have two parents or more, or as many as can.
+    """Return the parents of each of ``count`` stages, parents first. The longest path has
+    ``levels`` stages, and ``barriers`` stages have two parents or more, or as many as possible.
     """
     extra = [rng.randrange(max(1, levels - 1)) for _ in range(count - levels)]
     level = sorted([*range(levels), *extra])
@@ -120,7 +120,9 @@ def shape(count: int, levels: int, barriers: int, rng: Random) -> list[list[int]
 def scaled(
     tasks: Sequence[float], times: Sequence[float], first: Sequence[bool], part: float
 ) -> list[float]:
-    """Task counts by which the ``first`` stages have this part of all task time, which stays."""
+    """Return task counts with which the ``first`` stages have this part of the total task time,
+    which does not change.
+    """
     rows = list(zip(tasks, times, first, strict=True))
     of_first = sum(n * ms for n, ms, is_first in rows if is_first)
     of_others = sum(n * ms for n, ms, is_first in rows if not is_first)
@@ -132,7 +134,7 @@ def scaled(
 
 
 def _several(document: Document, value: Value, path: Path, count: int, rng: Random) -> list[float]:
-    """So many draws, none negative; none, with a finding, where that cannot be."""
+    """Return ``count`` draws that are not negative; none, with a finding, if that is impossible."""
     try:
         become = quantile(value, rng) if isinstance(value, Distribution) else lambda _: value
         found = [float(become(rng.random())) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Applications by the dozen: whose turn it is and when, by random streams of their own."""
+"""Many applications from classes: their order and times come from random streams of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loomcard.workload.schema import Generate
 def generated(
     document: Document, sampler: Sampler, generate: Generate
 ) -> Iterator[ScenarioApplication]:
-    """The applications of a ``generate`` block by time of submission. How many there are of each
+    """Return the applications of a ``generate`` block by time of submission. The number of each
     class is exact, not drawn; their order is drawn.
     """
     turns = _turns(document, sampler, generate)
@@ -38,7 +38,7 @@ def generated(
 
 
 def _turns(document: Document, sampler: Sampler, generate: Generate) -> list[int]:
-    """The class of each application, by its index: as ``order`` says, or shuffled."""
+    """Return the class of each application, by its index: as ``order`` says, or shuffled."""
     if not generate.order:
         counts = class_counts(document, generate)
         turns = [index for index, count in enumerate(counts) for _ in range(count)]
@@ -59,7 +59,7 @@ def _turns(document: Document, sampler: Sampler, generate: Generate) -> list[int
 
 
 def class_counts(document: Document, generate: Generate) -> list[int]:
-    """How many applications of each class; all 0, with a finding, where that is not known."""
+    """Return how many applications each class has; all 0, with a finding, if that is not known."""
     path = ("generate", "classes")
     stated = [c.count for c in generate.classes]
     total = generate.count

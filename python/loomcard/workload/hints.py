@@ -7,9 +7,9 @@ from loomcard.workload.scenario import ScenarioApplication, Stage
 
 
 def hints(application: ScenarioApplication) -> dict[str, str]:
-    """The hint ``LOOMCARD_DAG``: every stage with the mean of its tasks' times. Of kind spark
-    only executors are asked for, so that the hint lists one stage, the executors, for as long
-    as all tasks take on all their slots.
+    """Return the hint ``LOOMCARD_DAG``: every stage with the mean of its tasks' times. An
+    application of kind spark asks only for executors. Its hint has one stage, the executors, which
+    lasts as long as all tasks need on all their slots.
     """
     if application.executors is not None:
         return {HINT: write_dag([_executors(application)])}

@@ -1,4 +1,4 @@
-"""What is inside a workload, in figures: how much, of what, when and for how long."""
+"""The figures of a workload: amounts, times and durations."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _durations(applications: Iterable[ScenarioApplication]) -> list[int]:
 
 
 def _quantiles(values: Sequence[float]) -> dict[str, float]:
-    """The mean, and the values that stand at each quantile's place; empty of none."""
+    """Return the mean and the value at each quantile; empty for no values."""
     if not values:
         return {}
     values = sorted(values)
@@ -114,7 +114,7 @@ def _quantiles(values: Sequence[float]) -> dict[str, float]:
 
 
 def _slices(submitted: list[int]) -> dict[str, Any]:
-    """Submissions in each of sixty equal slices of the span."""
+    """Return the submissions in each of sixty equal slices of the span."""
     if not submitted:
         return {}
     first = min(submitted)
@@ -126,7 +126,7 @@ def _slices(submitted: list[int]) -> dict[str, Any]:
 
 
 def _decades(durations: list[int]) -> list[dict[str, int]]:
-    """Tasks by their time, in bins that begin at 1, 2 and 5 times a power of ten."""
+    """Return tasks by their time, in bins that begin at 1, 2 and 5 times a power of ten."""
     counts: dict[int, int] = {}
     for ms in durations:
         counts[_bin(ms)] = counts.get(_bin(ms), 0) + 1

@@ -1,4 +1,4 @@
-"""A workload file, read, checked and drawn."""
+"""Read, check and draw a workload file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ _SHIPPED: Final = Path(str(files("loomcard.workload"))) / "shipped"
 
 
 def load(file: Path, *, seed: int, vary: Mapping[str, Any] | None = None) -> Scenario:
-    """The workload in ``file`` with all random values sampled by ``seed``.
-
-    ``file`` may be the bare name of a shipped workload. ``vary`` replaces values: by the name of a
-    parameter, or by the dotted place in the document (``cluster.heartbeat_ms``). Raises
-    FindingsError with everything that is wrong.
+    """Return the workload in ``file`` with all random values drawn by ``seed``. ``file`` may be the
+    bare name of a shipped workload. ``vary`` replaces values: by the name of a parameter, or by the
+    dotted place in the document (``cluster.heartbeat_ms``). Raises FindingsError with all errors.
     """
     found = find(file)
     return build(_text(found), found.stem, found.parent, seed=seed, vary=vary, file=str(found))
@@ -45,8 +43,8 @@ def build(
     vary: Mapping[str, Any] | None = None,
     file: str = "",
 ) -> Scenario:
-    """The workload in a text; ``folder`` is what its trace's path is relative to, ``file`` the name
-    that findings carry. Raises FindingsError.
+    """Return the workload in a text; ``folder`` is what its trace's path is relative to, ``file``
+    the name that findings have. Raises FindingsError.
     """
     document = read(text, LIMITS)
     scenario = None
@@ -61,7 +59,9 @@ def build(
 
 
 def find(file: Path | str) -> Path:
-    """The file itself, or the shipped workload of that bare name. Raises FindingsError."""
+    """Return the path of the file, or of the shipped workload of that bare name. Raises
+    FindingsError.
+    """
     path = Path(file)
     if path.is_file():
         return path
@@ -74,7 +74,7 @@ def find(file: Path | str) -> Path:
 
 
 def shipped_names() -> list[str]:
-    """The workloads that come with Loomcard, by name."""
+    """Return the workloads that ship with Loomcard, by name."""
     return sorted(path.stem for path in _SHIPPED.glob("*.yml"))
 
 
@@ -127,7 +127,7 @@ def _drawn(
 
 
 def network_of(cluster: Cluster) -> Network | None:
-    """The network of a cluster that has one."""
+    """Return the network of a cluster, or None if it has none."""
     given = cluster.network
     return None if given is None else Network(given.node_mb_s, given.rack_mb_s)
 
@@ -176,7 +176,9 @@ def _traced(document: Document, source: Source, folder: Path, seed: int) -> Trac
 def _placed(
     document: Document, sampler: Sampler, layout: Layout, traced: Traced, source: Source
 ) -> list[ScenarioApplication]:
-    """A trace's applications on this layout: sizes in its types, wishes for nodes that it has."""
+    """Return a trace's applications on this layout: sizes in its types, wishes for nodes that it
+    has.
+    """
     path = ("trace",)
     names = sorted(layout.names)
     if source.replicas > len(names) > 0:

@@ -15,7 +15,9 @@ from loomcard.workload.schema import Cluster
 
 
 class Layout:
-    """Nodes, resource types and the minimum. Findings about the cluster go into ``document``."""
+    """Return nodes, resource types and the minimum. Findings about the cluster are added to
+    ``document``.
+    """
 
     def __init__(self, cluster: Cluster, document: Document, traced: Traced | None) -> None:
         self._document = document
@@ -44,21 +46,21 @@ class Layout:
             self.check_label(("cluster", "shared_labels", index), label)
 
     def size(self, amounts: Mapping[str, int]) -> Amounts:
-        """Amounts by type, rounded up to multiples of the minimum."""
+        """Return amounts by type, rounded up to multiples of the minimum."""
         return tuple(
             -(-amounts.get(name, 0) // least) * least if least else amounts.get(name, 0)
             for name, least in zip(self.types, self.minimum, strict=True)
         )
 
     def fits_somewhere(self, size: Sequence[int]) -> bool:
-        """Whether an empty node can hold a container of ``size``."""
+        """Return whether an empty node can run a container of ``size``."""
         return any(
             all(need <= has for need, has in zip(size, node.capacity, strict=True))
             for node in self.nodes
         )
 
     def check_names(self, path: tuple[str | int, ...], names: Iterable[str]) -> None:
-        """Report hosts that the cluster has not; once, however many are drawn by the place."""
+        """Report hosts that the cluster does not have: once per place, however many are drawn."""
         if path in self._checked:
             return
         self._checked.add(path)
@@ -75,7 +77,7 @@ class Layout:
             self._document.report(path, message, hint)
 
     def check_types(self, path: tuple[str | int, ...], part: BaseModel) -> None:
-        """Report keys that are no resource type of the cluster."""
+        """Report keys that are not a resource type of the cluster."""
         for name in part.__pydantic_extra__ or {}:
             if name not in self.types:
                 hint = nearest(name, [*type(part).model_fields, *self.types])

@@ -1,4 +1,4 @@
-"""Any file that holds demand, whatever its format, as a scenario."""
+"""Open any file of demand, whatever its format, as a scenario."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _WITHOUT_NODES: Final = ("swim", "tpch")
 
 
 def opened(file: Path, *, seed: int, format: str | None = None) -> tuple[str, Scenario]:  # noqa: A002
-    """The format of a file or folder, guessed unless given, and what it holds. A trace without
-    nodes is put on a hundred nodes of 64 GB and 32 vcores. Raises FindingsError.
+    """Return the format of a file or folder, guessed unless given, and its scenario. A trace
+    without nodes is put on a hundred nodes of 64 GB and 32 vcores. Raises FindingsError.
     """
     if format is not None and format not in (WORKLOAD, *OPTIONS):
         hint = nearest(format, (WORKLOAD, *OPTIONS))
@@ -34,7 +34,7 @@ def opened(file: Path, *, seed: int, format: str | None = None) -> tuple[str, Sc
 
 
 def guessed(path: Path) -> str:
-    """The format that a file's name and first characters speak for. Raises FindingsError."""
+    """Guess the format from the file's name and first characters. Raises FindingsError."""
     if path.is_dir():
         if (path / "queries.yaml").exists():
             return "tpch"

@@ -1,7 +1,7 @@
-"""A workload's applications with all random values sampled.
+"""A workload's applications with all random values drawn.
 
-Values are seeded by (seed, application, stage, purpose), and the n-th of them is the n-th task's:
-neither another application nor another stage nor more tasks change what a task draws.
+A value is seeded by (seed, application, stage, purpose), and the n-th value belongs to the n-th
+task. So neither another application nor another stage nor more tasks change what a task draws.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from loomcard.workload.stage_schema import Stage as StageModel
 Path = tuple[str | int, ...]
 
 TASKS_AT_MOST: Final = 20_000_000
-"""Of one stage; more is a slip of the pen, and would fill the memory before anything else."""
+"""The most tasks of one stage. A larger number is taken for a mistake: it would fill the memory."""
 LONGEST_MS: Final = 10 * 365 * 24 * 3600 * 1000
 """Ten years."""
 
 
 class Sampler:
-    """Draws applications onto a layout; what cannot be drawn is reported in the document."""
+    """Draws applications for a layout; errors are reported in the document."""
 
     def __init__(self, document: Document, layout: Layout, seed: int) -> None:
         self._document = document
@@ -40,7 +40,7 @@ class Sampler:
     def application(
         self, model: Template, path: Path, name: str, submit_ms: int
     ) -> ScenarioApplication | None:
-        """One application; None if it has a finding that leaves nothing to draw."""
+        """Return one application; None if a finding leaves nothing to draw."""
         model = self._with_numbers(model, path, name)
         own = with_stages(self._document, model, path, lambda *key: self.rng(name, *key))
         order = None if own is None else sorted_stages(self._document, own, path)
@@ -81,7 +81,7 @@ class Sampler:
         )
 
     def rng(self, *key: object) -> Random:
-        """A random stream of its own for a thing with this name."""
+        """Return a random stream that belongs only to the thing with this name."""
         text = "/".join(str(part) for part in (self._seed, *key))
         return Random(text)  # noqa: S311 - not secrets
 
@@ -92,7 +92,9 @@ class Sampler:
         return model.asks
 
     def _with_numbers(self, model: Template, path: Path, name: str) -> Template:
-        """The application with its ``numbers`` drawn and put in; each may use those before it."""
+        """Return the application with its ``numbers`` drawn and replaced; each may use those before
+        it.
+        """
         if not model.numbers:
             return model
         rng = self.rng(name, "numbers")
@@ -193,7 +195,7 @@ class Sampler:
     def _failures(
         self, chance: float, durations: list[int], most: int, key: tuple[str, str]
     ) -> dict[int, list[int]]:
-        """Which attempts fail, and when: at a uniform point of the task's run."""
+        """Return which attempts fail, and when: at a uniform point of the task's run."""
         rng = self.rng(*key, "failures")
         fails: dict[int, list[int]] = {}
         for task, ms in enumerate(durations):
@@ -261,7 +263,7 @@ class Sampler:
                 self._document.report((*path, "stages", index), message, "enlarge the executors")
 
     def number(self, value: float | Distribution, path: Path, rng: Random) -> float:
-        """A number as it stands, or one draw; what is negative or senseless is reported."""
+        """Return a number unchanged, or one draw; negative or impossible values are reported."""
         try:
             number = resolve(value, rng)
         except (ValueError, OverflowError) as error:
@@ -284,7 +286,7 @@ class Sampler:
 
 
 def sample_hosts(names: Sequence[str], replicas: int, count: int, rng: Random) -> list[list[str]]:
-    """For each of ``count`` tasks, ``replicas`` different names."""
+    """Return ``replicas`` different names for each of ``count`` tasks."""
     return [sorted(rng.sample(names, replicas)) for _ in range(count)]
 
 

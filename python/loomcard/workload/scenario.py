@@ -27,7 +27,7 @@ class ScenarioNode(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False):
-    """A node that is lost at ``at_ms`` and back ``down_ms`` later (None: never)."""
+    """A node that is lost at ``at_ms`` and returns ``down_ms`` later (None: never)."""
 
     at_ms: int
     node: str
@@ -57,8 +57,8 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 class Executors(msgspec.Struct, frozen=True, gc=False):
-    """The containers that an application of kind spark holds over all stages; each runs as many
-    tasks at a time as its vcores hold.
+    """The containers that an application of kind spark keeps over all stages; each runs as many
+    tasks at the same time as its vcores allow.
     """
 
     count: int
@@ -96,13 +96,15 @@ class ScenarioApplication(msgspec.Struct, frozen=True):
     am_start_ms: int | None = None
 
     def first_ask_ms(self, usual_ms: int) -> int:
-        """After its AM's start; ``usual_ms``: the scenario's ``am_start_ms``."""
+        """Return the time from its AM's start to its first ask; ``usual_ms``: the scenario's
+        ``am_start_ms``.
+        """
         return usual_ms if self.am_start_ms is None else self.am_start_ms
 
 
 class Network(msgspec.Struct, frozen=True, gc=False):
-    """Links whose bandwidth flows share: each node's, either way, and each rack's to the other
-    racks (0: not bounded), in MB/s.
+    """Links whose bandwidth flows share: each node's, in both directions, and each rack's to the
+    other racks (0: no bound), in MB/s.
     """
 
     node_mb_s: float
@@ -138,10 +140,12 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 def write_scenario(scenario: Scenario) -> bytes:
-    """Its JSON, fields as they are declared: equal scenarios give equal bytes."""
+    """Return its JSON with the fields in the order of declaration: equal scenarios give equal
+    bytes.
+    """
     return msgspec.json.encode(scenario)
 
 
 def read_scenario(text: bytes) -> Scenario:
-    """The scenario in a JSON text. Raises ``msgspec.MsgspecError``."""
+    """Return the scenario in a JSON text. Raises ``msgspec.MsgspecError``."""
     return msgspec.json.decode(text, type=Scenario)

@@ -25,7 +25,7 @@ QueuePath = Annotated[str, StringConstraints(pattern=r"^root(\.[A-Za-z0-9_][A-Za
 
 
 class Capacity(Part):
-    """A node entry: ``count`` machines alike."""
+    """A node entry: ``count`` equal machines."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Amount]
@@ -51,14 +51,14 @@ class Capacity(Part):
 
 
 class Minimum(Part):
-    """Requests are rounded up to multiples of these; 0: they stay as they stand."""
+    """Requests are rounded up to multiples of these amounts; 0: they are not changed."""
 
     memory_mb: Amount = Field(0, description="Memory in MB.", examples=[512])
     vcores: Amount = Field(0, description="Virtual cores.", examples=[1])
 
 
 class NodeFault(Part):
-    """A node is lost and, with ``down_ms``, comes back."""
+    """A node is lost and, with ``down_ms``, returns."""
 
     at_ms: Ms = Field(description="When the node is lost.", examples=[60000])
     node: str = Field(description="Its name.", examples=["n3"])
@@ -68,7 +68,7 @@ class NodeFault(Part):
 
 
 class NetworkKeys(Part):
-    """Links whose bandwidth is shared by all that is copied over them."""
+    """Links whose bandwidth all copies over them share."""
 
     node_mb_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         description="MB/s of each node's link, either way.", examples=[110]
@@ -81,7 +81,7 @@ class NetworkKeys(Part):
 
 
 class Cluster(Part):
-    """What the applications run on."""
+    """The cluster on which the applications run."""
 
     heartbeat_ms: Ms = Field(
         1000, description="Between two heartbeats of a node; 0: every change is seen at once."
@@ -122,7 +122,7 @@ class Cluster(Part):
 
 
 class Shuffle(Part):
-    """What a reduce does before it reduces."""
+    """The phases of a reduce before it reduces."""
 
     ms_per_map: Count = Field(0, description="To copy one finished map's output.", examples=[10])
     map_output_mb: Value = Field(
@@ -137,7 +137,7 @@ class Shuffle(Part):
 
 
 class Executors(Size):
-    """The containers that an application of kind spark holds over all its stages."""
+    """The containers that an application of kind spark keeps over all its stages."""
 
     count: Count = Field(description="How many.", examples=[4])
 
@@ -151,8 +151,8 @@ _One = Annotated[
 
 
 class Template(Part):
-    """An application but for its name and its time. Any number in it may be a distribution: drawn
-    once for each application, durations once for each task.
+    """An application without its name and its time. Any number in it may be a distribution: it is
+    drawn once for each application, durations once for each task.
     """
 
     model_config = ConfigDict(
@@ -240,7 +240,7 @@ class Application(Template):
 
 
 class Class(Part):
-    """Applications alike in everything but the random values."""
+    """Applications that are equal in everything but the random values."""
 
     id: Name = Field(description="Applications are named by it and a number.", examples=["small"])
     share: Annotated[float, Field(ge=0, le=1)] | None = Field(
@@ -263,7 +263,7 @@ class Class(Part):
 
 
 class Generate(Part):
-    """Applications by the dozen."""
+    """Many applications."""
 
     count: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="How many in all; default: the sum of the classes'.", examples=[30]
@@ -290,7 +290,7 @@ class Generate(Part):
 
 
 class Workload(Part):
-    """A workload: a cluster and the applications that come to it."""
+    """A workload: a cluster and the applications that arrive there."""
 
     version: Literal[1] = Field(description="The version of this format.", examples=[1])
     kind: Literal["workload"] = Field("workload", description="What the file is.")
@@ -312,8 +312,8 @@ class Workload(Part):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of workload files. A number may be a ``$name`` there, as its
-    value is known only when parameters are put in.
+    """Return the JSON Schema (draft 2020-12) of workload files. A number may be a ``$name`` in
+    them, because its value is known only when parameters are replaced.
     """
     whole: dict[str, Any] = _with_names(Workload.model_json_schema())
     return published(whole, ["version"])

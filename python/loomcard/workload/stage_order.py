@@ -1,4 +1,4 @@
-"""What must hold of an application's stages before anything is drawn."""
+"""Checks of an application's stages before anything is drawn."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Path = tuple[str | int, ...]
 
 
 def sorted_stages(document: Document, model: Template, path: Path) -> list[int] | None:
-    """The indexes of an application's stages, parents first, else in the order of the file. None,
-    with findings, where there is no such order.
+    """Return the indexes of an application's stages, parents first, otherwise in the order of the
+    file. None, with findings, if there is no such order.
     """
     before = len(document.findings)
     names = [stage.id for stage in model.stages]

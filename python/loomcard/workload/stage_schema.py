@@ -13,7 +13,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A
 
 
 class Size(Part):
-    """Amounts of resources; further types of ``cluster.resources`` stand beside ``vcores``."""
+    """Amounts of resources; further types of ``cluster.resources`` are keys beside ``vcores``."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Count]
@@ -32,14 +32,14 @@ class Replicas(Part):
 
 
 class Stragglers(Part):
-    """Tasks that take longer, or shorter, than their siblings."""
+    """Tasks that take longer or shorter than their siblings."""
 
     share: Value = Field(description="How likely a task is one, from 0 to 1.", examples=[0.05])
     factor: Value = Field(description="How many times as long it runs.", examples=[3])
 
 
 def listed(value: object) -> str:
-    """Which form a value has that may be one or a list."""
+    """Return which form a value has that may be one or a list."""
     return "<list>" if isinstance(value, list) else "<one>"
 
 
@@ -57,7 +57,7 @@ def _wishes(value: object) -> str:
 
 
 class Stage(Size):
-    """Tasks of one size, each in a container of its own."""
+    """Tasks of one size, each in its own container."""
 
     id: Name = Field(description="Its name within the application.", examples=["map"])
     tasks: Count | None = Field(
@@ -124,8 +124,8 @@ class Stage(Size):
 
 
 class DrawnDag(Size):
-    """Stages that are drawn in place of ``stages``: for each application how many there are and
-    who follows whom, for each stage its tasks, their size and how long they run.
+    """Stages that are drawn in place of ``stages``: for each application their number and graph,
+    for each stage its tasks, their size and their duration.
     """
 
     stages: Count = Field(description="How many stages.", examples=[8])

@@ -1,4 +1,6 @@
-"""A workload's document against its model: parameters put in, and every wrong key and type."""
+"""Check a workload's document against its model: parameters are replaced, every wrong key and type
+is found.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,12 @@ _PARTS: Final[dict[str, type[BaseModel]]] = {
     "choice": distributions.Choice,
     "drawn": distributions.Drawn,
 }
-"""What stands at a place, by the innermost key on the way to it."""
+"""Return the description of a place, by the innermost key on the way to it."""
 
 
 def check_structure(document: Document, vary: Mapping[str, Any]) -> Workload | None:
-    """The model of a workload's document with ``vary`` and its parameters put in; None, with
-    findings, if it is not one. Unknown keys are left out, so that later checks still speak.
+    """Return the model of a workload's document with ``vary`` and its parameters replaced; None,
+    with findings, if it is not one. Unknown keys are left out, so that later checks can still run.
     """
     if not check_mapping(document):
         return None
@@ -89,7 +91,7 @@ def _vary(document: Document, name: str, value: Any) -> None:
         parts = ["parameters", ".".join(parts[1:])]
     holder = document.data
     for part in parts[:-1]:
-        # A mapping that the file leaves out is made; a key that is none is reported as any other.
+        # A mapping that the file leaves out is created; an unknown key is reported as usual.
         holder = holder.setdefault(part, {}) if isinstance(holder, dict) else _item(holder, part)
     if isinstance(holder, dict):
         holder[parts[-1]] = value
@@ -111,7 +113,7 @@ def _unknown(document: Document, name: str, known: list[str]) -> None:
 
 
 def _put_parameters(document: Document) -> bool:
-    """Whether every ``$name`` stands for a parameter; it is replaced by the value."""
+    """Replace every ``$name`` by the parameter's value; return whether each was found."""
     before = len(document.findings)
     parameters = document.data.get("parameters")
     known: dict[str, Any] = parameters if isinstance(parameters, dict) else {}
@@ -131,7 +133,7 @@ def _put_parameters(document: Document) -> bool:
 
 
 def _report(document: Document, detail: ErrorDetails) -> Path | None:
-    """Report one error of pydantic's; the place, if the key there may simply be left out."""
+    """Report one error of pydantic; add the place to remove if the key may simply be left out."""
     path: Path = tuple(
         part for part in detail["loc"] if not str(part).startswith("<") and part != "[key]"
     )
@@ -155,7 +157,7 @@ def _report(document: Document, detail: ErrorDetails) -> Path | None:
 
 
 def _is_stray(document: Document, model: type[BaseModel] | None, path: Path) -> bool:
-    """Whether a key that might name a resource names none."""
+    """Return whether a key that might name a resource does not."""
     if model is None or model.model_config.get("extra") != "allow":
         return False
     types = document.data.get("cluster", {}).get("resources", {})
@@ -173,7 +175,7 @@ def _model_at(document: Document, path: Path) -> type[BaseModel] | None:
 
 
 def _hint(document: Document, path: Path) -> str:
-    """An example of the innermost key on the path that has one."""
+    """Return an example of the innermost key on the path that has one."""
     names = [part for part in path if isinstance(part, str)]
     model = _model_at(document, path[: path.index(names[-1])]) if names else None
     field = model.model_fields.get(names[-1]) if model else None

@@ -1,4 +1,4 @@
-"""A scenario as a workload file: nothing left to draw."""
+"""Write a scenario as a workload file in which nothing is left to draw."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MOST_TASKS = 100_000
 
 
 def written(scenario: Scenario) -> str:
-    """The YAML of a concrete workload, which loads to this scenario with any seed. Raises
-    FindingsError where it would be too large to be read again.
+    """Return the YAML of a concrete workload, which loads to this scenario with any seed. Raises
+    FindingsError if it would be too large to be read again.
     """
     tasks = sum(len(s.durations_ms) for one in scenario.applications for s in one.stages)
     if tasks > MOST_TASKS:
@@ -110,7 +110,7 @@ def _size(types: Sequence[str], amounts: Sequence[int]) -> dict[str, int]:
 
 
 def _flow(value: Any) -> str:
-    """A value on one line; text is quoted wherever YAML might take it for something else."""
+    """Return a value on one line; text is quoted wherever YAML might read it differently."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_flow(k)}: {_flow(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Recorded demand: one reader a format, each with the options that its rule takes."""
+"""Recorded demand: one reader per format, each with the options of its rule."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The bytes of a Spark event log, plain or compressed as Spark does it.
-
-Spark writes zstd as everybody, but LZ4 and Snappy in blocks of lz4-java's and snappy-java's own.
+"""The bytes of a Spark event log, plain or compressed as Spark does it. Spark writes standard zstd,
+but LZ4 and Snappy in the block formats of lz4-java and snappy-java.
 """
 
 from __future__ import annotations
@@ -22,15 +21,17 @@ _LZ4_HEADER: Final = struct.Struct("<8sBiii")  # magic, token, compressed, whole
 _LZ4_RAW: Final = 0x10
 _SNAPPY_HEADER: Final = 16
 _MOST: Final = 1 << 25
-"""Bytes of one block: what lz4-java writes at most, and far more than Spark asks for."""
+"""The most bytes of one block: what lz4-java writes at most, and far more than Spark uses."""
 
 
 class CompressionError(ValueError):
-    """The bytes are not what their beginning promises."""
+    """The bytes do not match their header."""
 
 
 def log_files(path: Path) -> list[Path]:
-    """The files of a log, in order: itself, or those of a folder of a rolling log."""
+    """Return the files of a log, in order: the file itself, or those in the folder of a rolling
+    log.
+    """
     if not path.is_dir():
         return [path]
     found = (p for p in path.iterdir() if p.name.startswith("events_"))
@@ -38,8 +39,8 @@ def log_files(path: Path) -> list[Path]:
 
 
 def plain(data: bytes) -> bytes:
-    """A log's text. Raises CompressionError."""
-    import cramjam  # loaded where a log is compressed
+    """Return a log's text. Raises CompressionError."""
+    import cramjam  # imported only for compressed logs
 
     try:
         if data.startswith(ZSTD):
@@ -68,7 +69,7 @@ def _lz4_blocks(data: bytes) -> Iterator[bytes]:
         if magic != LZ4 or length < 0 or len(block) < length or not 0 <= whole <= _MOST:
             raise CompressionError(f"a damaged LZ4 block at byte {at - _LZ4_HEADER.size}")
         at += length
-        if whole:  # an empty one ends a stream, after which another may begin
+        if whole:  # an empty block ends a stream, after which another may begin
             raw = token & 0xF0 == _LZ4_RAW
             yield block if raw else bytes(cramjam.lz4.decompress_block(block, output_len=whole))
 
@@ -78,7 +79,7 @@ def _snappy_blocks(data: bytes) -> Iterator[bytes]:
 
     at = 0
     while at < len(data):
-        if data.startswith(SNAPPY, at):  # a stream's header, versions in it
+        if data.startswith(SNAPPY, at):  # a stream's header, with versions in it
             at += _SNAPPY_HEADER
             continue
         (length,) = struct.unpack_from(">i", data, at)

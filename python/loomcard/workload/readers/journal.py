@@ -34,8 +34,8 @@ from loomcard.workload.scenario import ScenarioApplication, ScenarioNode, Stage
 
 Key = tuple[int, int]
 _KILLED = (137, 143)
-"""Exit statuses of containers that were stopped when their work was done; so are negative
-ones, which are YARN's own.
+"""Exit statuses of containers that were stopped after their work was done; so are negative ones,
+which are YARN's own.
 """
 
 
@@ -45,7 +45,9 @@ class JournalTrace(Source):
     format: Literal["journal"] = Field(description="What the file is.", examples=["journal"])
 
     def read(self, file: Path, seed: int) -> Traced:  # noqa: ARG002 - nothing is drawn
-        """What ran, and the nodes at their largest; times from the journal's zero."""
+        """Return what ran, and the nodes at their largest; times are relative to the journal's
+        zero.
+        """
         faults, past = Faults(file), _Past()
         try:
             for segment in read_segments(file):
@@ -69,7 +71,7 @@ class JournalTrace(Source):
 
 @dataclass
 class _Ask:
-    """One key's asks: when first, the size, the hosts ever named, and the node label."""
+    """One key's asks: the time of the first, the size, all named hosts, and the node label."""
 
     first_ms: int
     size: tuple[int, ...]
@@ -99,7 +101,7 @@ class _App:
 
 
 class _Past:
-    """What the records of all segments, in order, tell."""
+    """What the records of all segments say, read in order."""
 
     def __init__(self) -> None:
         self.types: list[str] = []
@@ -107,7 +109,7 @@ class _Past:
         self.applications: dict[str, _App] = {}
         self.line = 1
         self._epoch: int | None = None
-        self._shift = 0  # times are from the epoch's own zero
+        self._shift = 0  # times are relative to the epoch's own zero
 
     def segment(self, segment: Segment) -> None:
         """Add the records and plans of the next segment."""
@@ -115,7 +117,7 @@ class _Past:
             return
         hello = segment.hello
         self.types = hello.resource_types
-        if self._epoch != hello.epoch:  # numbers are of an epoch
+        if self._epoch != hello.epoch:  # numbers belong to an epoch
             self._shift += 0 if self._epoch is None else hello.epoch - self._epoch
             self._epoch = hello.epoch
             self._hosts: dict[int, str] = {}
@@ -133,7 +135,7 @@ class _Past:
             self._plan = each.plan
 
     def _opened(self, state: dict[str, Any] | None) -> None:
-        """What the oldest segment there is says of the time before it."""
+        """Take in what the oldest segment says of the time before it."""
         if state is None:
             return
         self._apply(r.ConfigRecord(0, state["version"], state["config"]))
@@ -174,7 +176,9 @@ class _Past:
                 self._without_am.add(record.attempt)
             case r.AskChangedRecord():
                 self._ask(record)
-            case r.OutcomesRecord() if record.round == self._plan.round:  # else its plan was lost
+            case r.OutcomesRecord() if (
+                record.round == self._plan.round
+            ):  # otherwise its plan was lost
                 for allocated, number, _ in allocated_containers(self._plan.decisions, record):
                     key = (allocated.priority, allocated.allocation_request_id)
                     self._place(number, allocated.attempt, key, allocated.node, None)
@@ -192,7 +196,7 @@ class _Past:
         key = (record.priority, record.allocation_request_id)
         asks = self._of_attempt[record.attempt].asks
         if not record.count and key not in asks:
-            return  # what is left of an ask that was the AM's
+            return  # the rest of an ask that was the AM's
         size = self._amounts(record.size)
         ask = asks.setdefault(key, _Ask(record.at_ms + self._shift, size))
         ask.hosts.update(record.hosts)
@@ -206,12 +210,12 @@ class _Past:
     def _place(self, number: int, attempt: int, key: Key, node: int, is_am: bool | None) -> None:
         app = self._of_attempt[attempt]
         ask = app.asks.get(key)
-        # An AM's ask has priority 0 and comes first; Spark asks for executors under 0 as well.
+        # An AM's ask has priority 0 and comes first; Spark also asks for executors under 0.
         first = key[0] == 0 and attempt in self._without_am
         master = first if is_am is None else is_am
         if master:
             self._without_am.discard(attempt)
-            app.asks.pop(key, None)  # the same key may come again, for something else
+            app.asks.pop(key, None)  # the same key may be used again, for something else
         made = _Container(key, ask.size if ask else (), self._hosts[node], master)
         self._containers[number] = made
         app.containers.append(made)
@@ -223,7 +227,7 @@ class _Past:
             return
         if record.launched_ms is not None and record.ended_ms is not None:
             container.ran_ms = max(1, record.ended_ms - record.launched_ms)
-        elif container.started_ms is not None:  # a journal of before schema 2
+        elif container.started_ms is not None:  # a journal from before schema 2
             container.ran_ms = at_ms - container.started_ms
         else:
             return
@@ -232,7 +236,7 @@ class _Past:
 
 
 def _application(app: _App) -> ScenarioApplication | None:
-    """None: nothing of it ran to its end."""
+    """Return the application, or None if nothing of it ran to its end."""
     by_key: dict[Key, list[_Container]] = {}
     for one in app.containers:
         if not one.is_am and one.ran_ms is not None:
@@ -277,7 +281,7 @@ def _application(app: _App) -> ScenarioApplication | None:
 
 
 def _am_start_ms(app: _App, master: _Container, keys: list[Key]) -> int | None:
-    """From the AM's start to its first ask; None where one of them is not known."""
+    """Return the time from the AM's start to its first ask; None if one of them is not known."""
     asked = [app.asks[key].first_ms for key in keys if key in app.asks]
     if master.started_ms is None or not asked:
         return None

@@ -28,7 +28,9 @@ class SlsTrace(Source):
     format: Literal["sls"] = Field(description="What the file is.", examples=["sls"])
 
     def read(self, file: Path, seed: int) -> Traced:  # noqa: ARG002 - nothing is drawn
-        """Its jobs, on the hosts that tasks were recorded on, each of the SLS's default size."""
+        """Return its jobs, on the hosts that tasks were recorded on, each of the SLS's default
+        size.
+        """
         faults = Faults(file)
         found: list[ScenarioApplication] = []
         hosts: dict[str, str] = {}
@@ -46,7 +48,7 @@ class SlsTrace(Source):
 
 
 def _objects(file: Path, faults: Faults) -> list[tuple[int, int, dict[str, Any]]]:
-    """Number, line and content of each object of a file of objects in a row, or in a list."""
+    """Yield number, line and content of each object of a file of objects in a row, or in a list."""
     text, at = file.read_text(encoding="utf-8"), 0
     found: list[tuple[int, int, dict[str, Any]]] = []
     decode = JSONDecoder().raw_decode

@@ -1,4 +1,4 @@
-"""What every reader of traces takes and gives."""
+"""The input and the output of every reader of traces."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOST = 20
 
 @dataclass
 class Traced:
-    """What a trace holds: applications by time of submission, sizes in the order of ``types`` and
-    as recorded, and the machines it ran on, if it lists any.
+    """The content of a trace: applications by time of submission, sizes in the order of ``types``
+    and as recorded, and the machines it ran on, if it lists any.
     """
 
     applications: list[ScenarioApplication]
@@ -28,7 +28,7 @@ class Traced:
 
 
 class Source(Part):
-    """Where a trace is, and what is done to all traces alike."""
+    """The place of a trace, and the options of all formats."""
 
     file: str = Field(
         min_length=1,
@@ -52,21 +52,21 @@ class Source(Part):
     )
 
     def read(self, file: Path, seed: int) -> Traced:
-        """What the trace in ``file`` holds; rng, where the rule has any, by ``seed``. Raises
-        FindingsError that names the file's lines, and OSError.
+        """Return what the trace in ``file`` contains; random values, if the rule has any, are
+        seeded by ``seed``. Raises FindingsError that names the file's lines, and OSError.
         """
         raise NotImplementedError
 
 
 class Faults:
-    """Collects what is wrong with the lines of a trace."""
+    """The errors in the lines of a trace."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._findings: list[Finding] = []
 
     def add(self, line: int, message: str, hint: str = "") -> None:
-        """Note one; after twenty the file is not what it is taken for, and reading ends."""
+        """Note an error. After twenty, the file probably has another format, and reading ends."""
         self._findings.append(Finding(line, 1, "", message, hint, str(self._file)))
         if len(self._findings) >= _MOST:
             self.check()

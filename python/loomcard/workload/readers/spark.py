@@ -1,4 +1,4 @@
-"""Stages and executors of an earlier run, from its Spark event log: JSON, one event a line."""
+"""Stages and executors of an earlier run, from its Spark event log: JSON, one event per line."""
 
 from __future__ import annotations
 
@@ -89,21 +89,21 @@ class _Profile(Struct):
 
 @dataclass
 class SparkRun:
-    """What an event log says of one application."""
+    """What an event log says about one application."""
 
     stages: dict[int, _StageInfo] = field(default_factory=dict)
     finished: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """By stage: its tasks that succeeded, and the ms that they ran in all."""
+    """By stage: how many of its tasks succeeded, and the ms that they ran in total."""
     properties: dict[str, str] = field(default_factory=dict)
     profiles: dict[int, _Profile] = field(default_factory=dict)
     cores: dict[int, int] = field(default_factory=dict)
-    """Of an executor, by resource profile."""
+    """The size of an executor, by resource profile."""
     peak: Counter[int] = field(default_factory=Counter)
-    """Executors at once, by resource profile."""
+    """How many executors ran at the same time, by resource profile."""
     _alive: dict[str, int] = field(default_factory=dict)
 
     def see(self, event: Any) -> None:
-        """Takes one event into account."""
+        """Take in one event."""
         match event:
             case _JobStart():
                 self.stages |= {stage.number: stage for stage in event.stages}
@@ -127,7 +127,7 @@ class SparkRun:
                 self._alive.pop(event.name, None)
 
     def executor_mb(self, profile: int) -> int:
-        """Memory of an executor's container, before YARN rounds it up."""
+        """Return the memory of an executor's container, before YARN rounds it up."""
         requests = self.profiles[profile].executor if profile in self.profiles else {}
 
         def mb(name: str, key: str, default: float) -> float:
@@ -142,7 +142,7 @@ class SparkRun:
         return round(heap + overhead + python + mb("offHeap", "spark.memory.offHeap.size", 0))
 
     def slots(self, profile: int) -> int:
-        """How many tasks an executor runs at once."""
+        """Return how many tasks an executor runs at the same time."""
         cpus = _number(self.properties, "spark.task.cpus", 1)
         if profile in self.profiles and "cpus" in self.profiles[profile].task:
             cpus = self.profiles[profile].task["cpus"].amount
@@ -163,7 +163,9 @@ _KIND: Final = msgspec.json.Decoder(_Event)
 
 
 def read_event_log(path: Path) -> SparkRun:
-    """Raises OSError for a file that cannot be read, DagError, with its line, for no event log."""
+    """Read the log. Raises OSError for a file that cannot be read, and DagError, with its line, if
+    it is not an event log.
+    """
     run = SparkRun()
     for file in log_files(path):
         try:
@@ -193,8 +195,8 @@ def _events(file: Path, text: bytes) -> Iterator[Struct]:
 
 
 def executor_stages(run: SparkRun) -> list[DagStage]:
-    """What Spark asks YARN for: for each resource profile its executors, held for as long as all
-    its tasks take on all their slots. Their priority is the profile's number.
+    """Return the stages that Spark asks YARN for: for each resource profile its executors, for as
+    long as all its tasks need on all their slots. Their priority is the profile's number.
     """
     stages = []
     for profile, count in sorted(run.peak.items()):
@@ -207,14 +209,14 @@ def executor_stages(run: SparkRun) -> list[DagStage]:
 
 
 def task_stages(run: SparkRun) -> list[DagStage]:
-    """Spark's own stages, each task with its part of an executor.
+    """Return Spark's own stages, each task with its part of an executor.
 
-    A stage that was skipped, since its output was there, is left out. In its place stands the last
-    stage that computed the same RDDs, as adaptive execution runs each stage as a job and gives it
-    a new name in the next one; where there is none, its parents do.
+    A stage that was skipped, because its output existed, is left out. It is replaced by the last
+    stage that computed the same RDDs: adaptive execution runs each stage as a job and gives it a
+    new name in the next one. If there is none, the parents of the skipped stage replace it.
     """
     known = {number: run.stages[number] for number in sorted(run.stages)}
-    computed: dict[frozenset[int], int] = {}  # by RDDs, the last stage that ran
+    computed: dict[frozenset[int], int] = {}  # by RDDs: the last stage that ran
     stands_for: dict[int, set[int]] = {}
     ancestors: dict[int, set[int]] = {}
     for number, info in known.items():
@@ -251,7 +253,9 @@ def _profile(run: SparkRun, stage: int) -> int:
 
 
 def _mb(key: str, text: str) -> float:
-    """Spark's amounts of memory: 4g, 512m; without a unit MiB, of off-heap memory bytes."""
+    """Return Spark's amounts of memory in MB: 4g, 512m; without a unit MiB, for off-heap memory
+    bytes.
+    """
     found = re.fullmatch(r"(\d+)\s*([kmgtb]?)b?", text.strip().lower())
     if found is None:
         raise DagError(f"{key}={text}: expected an amount such as 4g", "give Spark's own log")

@@ -28,7 +28,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class SwimTrace(Source):
-    """A SWIM workload file, and the rule that makes tasks of its bytes."""
+    """A SWIM workload file, and the rule that makes tasks from its bytes."""
 
     format: Literal["swim"] = Field(description="What the file is.", examples=["swim"])
     block_mb: Positive = Field(128, description="Input of one map.", examples=[128])
@@ -54,7 +54,7 @@ class SwimTrace(Source):
     )
 
     def read(self, file: Path, seed: int) -> Traced:
-        """One MapReduce application a line, of class small (at most 10 maps) or large."""
+        """Return one MapReduce application per line, of class small (at most 10 maps) or large."""
         faults = Faults(file)
         found: list[ScenarioApplication] = []
         seen: dict[str, int] = {}

@@ -31,7 +31,7 @@ class SynthTrace(Source):
     format: Literal["synth"] = Field(description="What the file is.", examples=["synth"])
 
     def read(self, file: Path, seed: int) -> Traced:
-        """``num_jobs`` jobs on ``num_nodes`` nodes of the SLS's default size."""
+        """Return ``num_jobs`` jobs on ``num_nodes`` nodes of the SLS's default size."""
         faults, text = Faults(file), file.read_bytes()
         try:
             data: Json = msgspec.json.decode(text)

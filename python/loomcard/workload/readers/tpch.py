@@ -27,7 +27,7 @@ Whole = Annotated[int, Field(ge=0)]
 
 
 class TpchTrace(Source):
-    """The profiles, and which queries come when."""
+    """The profiles, and which queries arrive when."""
 
     format: Literal["tpch"] = Field(description="What the file is.", examples=["tpch"])
     scale: Literal[50, 100, 250, 500] = Field(100, description="GB of data.", examples=[100])
@@ -54,8 +54,8 @@ class TpchTrace(Source):
     )
 
     def read(self, file: Path, seed: int) -> Traced:
-        """``count`` queries; ``file`` is the profiles, with queries.yaml beside it, or the folder
-        of both.
+        """Return ``count`` queries; ``file`` is the profiles, with queries.yaml beside it, or the
+        folder of both.
         """
         profiles = file / "cloudlab_22query_tpch_profiles.json" if file.is_dir() else file
         graphs = _graphs(profiles.with_name("queries.yaml"))
@@ -103,7 +103,7 @@ class TpchTrace(Source):
 
 
 def _graphs(file: Path) -> dict[int, dict[int, list[int]]]:
-    """By query: by stage, the stages that it follows."""
+    """Return by query and stage the stages that it follows."""
     faults = Faults(file)
     found: dict[int, dict[int, list[int]]] = {}
     try:
@@ -127,7 +127,7 @@ def _graphs(file: Path) -> dict[int, dict[int, list[int]]]:
 def _profiles(
     file: Path, scale: int, cores: int, graphs: dict[int, dict[int, list[int]]]
 ) -> dict[int, list[tuple[int, int, float, list[int]]]]:
-    """By query: (stage, tasks, mean ms, places of the stages it follows), parents first."""
+    """Return by query: (stage, tasks, mean ms, places of the stages it follows), parents first."""
     faults = Faults(file)
     text = file.read_bytes()
     found: dict[int, list[tuple[int, int, float, list[int]]]] = {}
