@@ -15,7 +15,7 @@ import typer
 
 from loomcard.cli.commands import Commands
 
-# By name: what was not imported was not raised, and the command starts faster without.
+# By name: what was not imported was not raised, and the command starts faster without it.
 BAD_INPUT: Final = {
     "loomcard.cluster.hadoop_config.RenderError",
     "loomcard.cluster.hadoop_jars.JarSourceError",
@@ -33,7 +33,7 @@ BAD_INPUT: Final = {
     "loomcard.suite.benchmarks.SuiteError",
     "loomcard.install.site_file.SiteFileError",
 }
-"""Errors of what the user gave, exit status 2."""
+"""Errors in the user's input, exit status 2."""
 FAILURES: Final = {
     "loomcard.cluster.compose.ComposeError",
     "loomcard.cluster.embedded.ClusterError",
@@ -45,7 +45,7 @@ FAILURES: Final = {
     "loomcard.cluster.submit.SubmissionError",
     "loomcard.suite.data.files.WrongResultError",
 }
-"""Errors of what was done, exit status 1."""
+"""Errors in what was done, exit status 1."""
 
 EXTRAS: Final = {
     "cramjam": "simulate",
@@ -55,7 +55,7 @@ EXTRAS: Final = {
     "dask": "dask",
     "distributed": "dask",
 }
-"""Packages that an installation may lack, and the extra that brings each."""
+"""Packages that an installation may lack, and the extra that installs each."""
 
 _WRONG_PATH: Final = {
     errno.EACCES,
@@ -106,12 +106,12 @@ def _options(
 def run(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
     with contextlib.suppress(ValueError):  # not the main thread
-        # What gets SIGTERM takes its cluster and its jobs' clients with it, as on Ctrl-C.
+        # A process that gets SIGTERM also stops its cluster and its jobs' clients, as on Ctrl-C.
         signal.signal(signal.SIGTERM, _end)
     try:
         status = app(args=arguments, prog_name="loomcard", standalone_mode=False)
         if sys.stdout is not None:  # it is closed: `>&-`
-            sys.stdout.flush()  # while a reader that has gone can still be noticed
+            sys.stdout.flush()  # while a closed output can still be noticed
         return status if isinstance(status, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
@@ -146,7 +146,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _status_of(error: Exception) -> int | None:
-    """Return the exit status for an error's class; None for an error of ours."""
+    """Return the exit status for an error's class; None for an error that is a defect of ours."""
     for each in type(error).__mro__:
         name = f"{each.__module__}.{each.__qualname__}"
         if name in BAD_INPUT:
@@ -170,7 +170,7 @@ def _pipe_closed() -> int:
 
 
 def _no_file(error: OSError) -> int:
-    """A file could not be read or written: bad input where another path is the remedy."""
+    """A file could not be read or written: this is bad input if another path is the remedy."""
     said = error.strerror or str(error)
     if error.filename is not None:
         name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
@@ -183,11 +183,13 @@ def _no_file(error: OSError) -> int:
 
 
 def _misused(error: typer.TyperException) -> int:
-    """Wrong arguments, in one line; a command without any gets its help, as it asked for."""
+    """Report wrong arguments in one line; a command without arguments prints its help, as it
+    requested.
+    """
     context: typer.Context | None = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "loomcard"
     said = error.format_message()
-    if said.strip():  # nothing is left to say of a command without arguments: that is its help
+    if said.strip():  # a command without arguments: its help is printed already
         line = " ".join(said.split())
         print(f"error: {line} (see `{command} --help`)", file=sys.stderr)
     return 2

@@ -1,7 +1,6 @@
-"""The commands by name, each loaded when it is called: `--help` needs none of them.
-
-A command's line of help stands here once more, since reading it from the command's own module
-would load all that the module imports: plotting, tables, the simulator.
+"""The commands by name, each imported when it is called: `--help` needs none of them. A command's
+line of help is repeated here, because reading it from the command's own module would import
+plotting, tables and the simulator.
 """
 
 import sys
@@ -95,7 +94,7 @@ def load(name: str) -> Any:
 
 
 class _LazyCommand(TyperCommand):
-    """Replaces a command in lists and completions; loads the command when it is called."""
+    """Represents a command in lists and completions; imports the command when it is called."""
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
         return load(str(self.name)).make_context(*arguments, **more)
@@ -110,7 +109,9 @@ class Commands(TyperGroup):
             self.add_command(_LazyCommand(name, help=help_line))
 
     def invoke(self, ctx: Any) -> Any:
-        """Ctrl-C is one line, with what the command noted of its state (typer prints nothing)."""
+        """Turn Ctrl-C into one line, with what the command noted of its state (typer prints
+        nothing).
+        """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:

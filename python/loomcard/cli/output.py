@@ -1,4 +1,6 @@
-"""How the command prints: tables for people, one JSON document for programs, progress aside."""
+"""How the command prints: tables for people, one JSON document for programs, progress
+separately.
+"""
 
 import json
 import sys
@@ -17,7 +19,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 class ClusterKind(StrEnum):
-    """Which kind of cluster."""
+    """The kind of cluster."""
 
     LOCAL = "local"
     DOCKER = "docker"
@@ -67,7 +69,7 @@ TokenFile = Annotated[
 
 
 def command_line() -> tuple[str, ...]:
-    """Return the command line, as a manifest keeps it."""
+    """Return the command line, as a manifest records it."""
     return ("loomcard", *sys.argv[1:])
 
 
@@ -96,7 +98,7 @@ def moment(at_ms: int) -> str:
 
 @contextmanager
 def if_interrupted(state: Callable[[], str]) -> Iterator[None]:
-    """Notes, for the line that Ctrl-C gets, what it left behind: ``state`` says it then."""
+    """Notes what Ctrl-C leaves behind: ``state`` returns a line about it."""
     try:
         yield
     except KeyboardInterrupt as stop:

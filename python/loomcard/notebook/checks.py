@@ -1,4 +1,4 @@
-"""``loomcard.check``: what is wrong with a policy or a policy configuration."""
+"""``loomcard.check``: the errors in a policy or a policy configuration."""
 
 from __future__ import annotations
 
@@ -62,5 +62,7 @@ def _unchecked(policy: Policy) -> Any:
 
 
 def _found(error: InputError) -> tuple[Finding, ...]:
-    """Of what has no lines: a name that nobody has, a class that is no policy."""
+    """Return the finding for something without lines: an unknown name, or a class that is not a
+    policy.
+    """
     return tuple(Finding(1, 1, "", each) for each in error.findings)

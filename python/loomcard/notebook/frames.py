@@ -1,4 +1,4 @@
-"""Rows as a table of whatever library of data frames is installed, and as HTML."""
+"""Rows as a table of the installed library of data frames, and as HTML."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Library = Literal["polars", "pandas"]
 
 
 def frame(rows: Sequence[Row], library: Library | None) -> Any:
-    """The rows as a DataFrame of ``library``; None: polars, or pandas where polars is not
-    installed. Raises ModuleNotFoundError where neither is, and ValueError for another library.
+    """Return the rows as a DataFrame of ``library``; None: polars, or pandas if polars is not
+    installed. Raises ModuleNotFoundError if neither is, and ValueError for another library.
     """
     if library not in (None, "polars", "pandas"):
         raise ValueError(f"library: expected 'polars' or 'pandas', not {library!r}")
@@ -27,7 +27,7 @@ def frame(rows: Sequence[Row], library: Library | None) -> Any:
 
 
 def html_table(rows: Sequence[Row], caption: str) -> str:
-    """The rows as an HTML table; numbers with at most two decimals, and right-aligned."""
+    """Return the rows as an HTML table; numbers have at most two decimals and are right-aligned."""
     if not rows:
         return f"<p>{escape(caption)}</p>"
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in rows[0])

@@ -1,4 +1,4 @@
-"""What may stand for a policy in a notebook: a name, a path, YAML text, a class or an object."""
+"""The forms of a policy in a notebook: a name, a path, YAML text, a class or an object."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ policy class, or an object of one."""
 
 
 def chosen(policies: Policy | Sequence[Policy] | Mapping[str, Policy]) -> list[Choice]:
-    """The policies, in their order, under names that tell them apart; a mapping names them itself.
-    Raises InputError with everything that is wrong.
+    """Return the policies, in their order, under distinct names; a mapping gives the names. Raises
+    InputError with all errors.
     """
     if isinstance(policies, Mapping):
         found = [dataclasses.replace(choice_of(p), name=name) for name, p in policies.items()]
@@ -38,7 +38,7 @@ def chosen(policies: Policy | Sequence[Policy] | Mapping[str, Policy]) -> list[C
 
 
 def choice_of(policy: Policy) -> Choice:
-    """One policy. A class or an object is registered in this process under its class's name.
+    """Return one policy. A class or an object is registered in this process under its class's name.
     Raises InputError.
     """
     if isinstance(policy, Path):
@@ -57,7 +57,9 @@ def choice_of(policy: Policy) -> Choice:
 
 
 def here_only(choice: Choice) -> bool:
-    """Whether the policy was written in this process, so that no other one can load it."""
+    """Return whether the policy was written in this process, so that no other process can load
+    it.
+    """
     compiled = choice.compiled({}) or {"queues": []}
     used = {queue["policy"] for queue in compiled["queues"]} - {None}
     return not used.isdisjoint(registered())
@@ -79,7 +81,7 @@ def _of_class(cls: type, options: dict[str, Any]) -> Choice:
 
 
 def _options(policy: object) -> dict[str, Any]:
-    """The fields of a policy's object that are not as its class has them by default."""
+    """Return the fields of a policy's object that differ from its class's defaults."""
     if not dataclasses.is_dataclass(policy):
         return {}
     given = {}
@@ -104,7 +106,7 @@ def _plain(value: Any) -> Any:
 
 
 def _of_text(text: str) -> Choice:
-    """A policy configuration written as text, called by the policy that governs it."""
+    """Return a policy configuration written as text, named by its root policy."""
     choice = Choice("policy", "the text", text)
     choice.compiled({})  # what is wrong with it is listed with its lines
     name = yaml.safe_load(text).get("policy")

@@ -1,4 +1,4 @@
-"""``loomcard.replay``: what a policy would have decided on what a cluster saw."""
+"""``loomcard.replay``: what a policy would have decided for a recorded cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a simulation gives back: a table, a plot, a page, and itself in a notebook."""
+"""The result of a simulation: a table, a plot, a page, and its display in a notebook."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class SimulationResult:
 
     @cached_property
     def _folder(self) -> str:
-        """Reports read run folders; this one goes with the object."""
+        """A temporary run folder, because reports read run folders; removed with the object."""
         folder = mkdtemp(prefix="loomcard-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return folder

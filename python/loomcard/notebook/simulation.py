@@ -77,7 +77,7 @@ def _simulated(
 def _scenarios(
     workload: str | Path | Scenario, seeds: int | Sequence[int] | None
 ) -> tuple[list[Scenario], dict[str, bytes]]:
-    """The workload with each seed, and what was read for it."""
+    """Return the workload with each seed, and what was read for it."""
     if isinstance(workload, Scenario):
         if seeds is not None:
             said = f"{workload.name} is a Scenario, drawn with seed {workload.seed}"

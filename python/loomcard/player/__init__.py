@@ -1,1 +1,1 @@
-"""Plays a scenario on real YARN and records the run."""
+"""Play a scenario on real YARN and record the run."""

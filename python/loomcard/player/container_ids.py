@@ -1,7 +1,5 @@
-"""What names a container, whoever speaks of it.
-
-A container is the triple (application id, attempt's number, container's number with the epoch in
-its upper bits), whatever way it is written where it comes from.
+"""The identity of a container, in whatever form a source writes it. A container is the triple
+(application id, attempt's number, container's number with the epoch in its upper bits).
 """
 
 import re
@@ -13,7 +11,7 @@ _EPOCH_BITS = 40
 
 
 def container_key(container: str) -> ContainerKey:
-    """A container's key from its YARN id. Raises ValueError for a text that is none."""
+    """Return a container's key from its YARN id. Raises ValueError for a text that is not one."""
     found = _ID.fullmatch(container)
     if found is None:
         raise ValueError(f"{container!r} is not an id like container_1700000000000_0001_01_000001")

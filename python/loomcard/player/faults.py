@@ -1,4 +1,4 @@
-"""A scenario's faults on the embedded cluster: NodeManagers that stop and come back."""
+"""A scenario's faults on the embedded cluster: NodeManagers that stop and return."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from loomcard.workload.scenario import Amounts, Scenario
 
 @dataclass
 class Faults:
-    """Stops and starts nodes at their times, on a thread of its own: to stop one takes seconds.
-
-    `command` carries out `stop-node NAME` and `start-node NAME`; `now_ms` is the run's clock.
-    `steps` is the capacity of the whole cluster as it became. A stopped NodeManager takes its
-    leave, so that the ResourceManager knows at once that its containers are lost.
+    """Stop and start nodes at their times, on a separate thread, because stopping one takes
+    seconds. `command` carries out `stop-node NAME` and `start-node NAME`; `now_ms` is the run's
+    clock. `steps`: the capacity of the whole cluster over time. A stopped NodeManager unregisters,
+    so the ResourceManager knows at once that its containers are lost.
     """
 
     scenario: Scenario
@@ -29,20 +28,20 @@ class Faults:
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """From now on the faults happen."""
+        """Begin: from now on the faults happen."""
         self.steps.append((0, capacity(self.scenario)))
         if self.scenario.faults:
             self._thread = threading.Thread(target=self._run, name="faults", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """No further fault happens."""
+        """Stop: no further fault happens."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
 
     def plan(self) -> list[tuple[int, str, str]]:
-        """What is to happen when: (ms, `stop-node` or `start-node`, node), by time."""
+        """Return what happens when: (ms, `stop-node` or `start-node`, node), by time."""
         found = []
         for fault in self.scenario.faults:
             found.append((fault.at_ms, "stop-node", fault.node))

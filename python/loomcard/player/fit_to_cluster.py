@@ -1,4 +1,4 @@
-"""A scenario made to fit a cluster that runs already, whose nodes are what they are."""
+"""Fit a scenario to a cluster that runs already, with its given nodes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TYPES = ["memory_mb", "vcores"]
 
 @dataclass(frozen=True)
 class Fit:
-    """`scenario` with the cluster's racks, amounts and rounding in place of its own; `real_names`:
-    the cluster's hosts by the scenario's names; `differences`: what had to give way, in words.
+    """`scenario` with the cluster's racks, amounts and rounding; `real_names`: the cluster's hosts
+    by the scenario's names; `differences`: what was changed, in words.
     """
 
     scenario: Scenario
@@ -112,6 +112,6 @@ def _differences(scenario: Scenario, fitted: Scenario) -> list[str]:
 
 
 def _racks(nodes: Sequence[ScenarioNode]) -> list[int]:
-    """Which nodes share a rack, whatever it is called: for each the first one of its rack."""
+    """Return which nodes share a rack, whatever its name: for each the first node of its rack."""
     racks = [node.rack for node in nodes]
     return [racks.index(rack) for rack in racks]

@@ -11,17 +11,17 @@ from loomcard.wire.journal import rounds
 
 
 class _Reader:
-    """Follows who is who through the segments of one epoch, whose numbers they share."""
+    """Follows numbers and ids through the segments of one epoch, which share their numbers."""
 
     def __init__(self, epoch_ms: int) -> None:
         self.epoch_ms = epoch_ms
         self.allocated: dict[ContainerKey, int] = {}
         self._applications: dict[int, str] = {}
         self._attempts: dict[int, tuple[str, int]] = {}
-        self._plan: tuple[int, messages.PlanReply] | None = None  # when it was asked for
+        self._plan: tuple[int, messages.PlanReply] | None = None  # when the plan was requested
 
     def round(self, batch: messages.Batch, plan: messages.PlanReply) -> None:
-        """Reads one round."""
+        """Read one round."""
         for record in batch.records:
             self._hear(record)
         self._plan = (batch.now_ms, plan)
@@ -42,7 +42,7 @@ class _Reader:
 
     def _outcomes(self, outcomes: messages.OutcomesRecord) -> None:
         if self._plan is None or self._plan[1].round != outcomes.round:
-            return  # the plan was never written down
+            return  # the plan was never written
         at_ms, plan = self._plan
         for decision, _, yarn_number in allocated(plan.decisions, outcomes):
             self._keep(decision.attempt, yarn_number, at_ms)
@@ -53,7 +53,7 @@ class _Reader:
 
 
 def allocated_ms(journal_dir: Path) -> dict[ContainerKey, int]:
-    """By container, in ms since 1970, when the plan was asked for that allocated it. Raises
+    """Return by container, in ms since 1970, when the plan that allocated it was requested. Raises
     JournalError.
     """
     readers: dict[int, _Reader] = {}

@@ -9,12 +9,12 @@ from loomcard.results.policy_series import StateRow, States
 from loomcard.wire.journal import JournalError, rounds, segments
 
 _TELLS = '"panel":'
-"""Stands in every plan that reports a figure to keep; plans without it are not decoded."""
+"""A text in every plan that reports a figure to keep; plans without it are not decoded."""
 
 
 def reported_states(journal_dir: Path, zero_ms: int | None, until_ms: int) -> list[StateRow]:
-    """The figures to be kept of the plans of a journal, from ``zero_ms`` (since 1970; None: the run
-    never began) to ``until_ms`` after it; [] where there is no journal.
+    """Return the figures to be kept of a journal's plans, from ``zero_ms`` (since 1970; None: the
+    run never began) to ``until_ms`` after it; [] if there is no journal.
     """
     if zero_ms is None:
         return []
@@ -28,7 +28,7 @@ def reported_states(journal_dir: Path, zero_ms: int | None, until_ms: int) -> li
             continue
         at_ms = each.segment.hello.epoch + each.batch.now_ms - zero_ms
         if not 0 <= at_ms <= until_ms:
-            continue  # of whatever governed before and after the run
+            continue  # of a policy before or after the run
         for queue, report in each.plan.reports.items():
             states.add(at_ms, queue, figures_of(report))
     return states.rows()

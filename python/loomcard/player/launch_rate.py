@@ -1,4 +1,4 @@
-"""How many containers a second the embedded cluster starts on this machine, measured once."""
+"""How many containers per second the embedded cluster starts on this machine, measured once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _APPLICATIONS = 3
 
 
 def probe(executor: Executor) -> Scenario:
-    """The scenario that is played for it: three applications that ask for all their containers at
-    once, of nodes that hold them all.
+    """The scenario that measures it: three applications that ask for all their containers at once,
+    on nodes that have room for all of them.
     """
     tasks = TASKS[executor] // _APPLICATIONS
     stage = Stage("s", (1, 1), 20, 1, [500] * tasks)
@@ -39,8 +39,8 @@ def probe(executor: Executor) -> Scenario:
 
 
 def started_per_second(rows: Sequence[ContainerRow]) -> float:
-    """Containers a second between the first start and the last, leaving out the slow first tenth
-    and the last.
+    """Return the containers per second between the first start and the last, without the slow first
+    tenth and the last tenth.
     """
     starts = sorted(row.started_ms for row in rows if row.started_ms is not None)
     cut = len(starts) // 10
@@ -49,7 +49,7 @@ def started_per_second(rows: Sequence[ContainerRow]) -> float:
 
 
 def saved_rate(file: Path, executor: Executor) -> float | None:
-    """The rate that was measured and written to `file`; None where there is none."""
+    """Return the rate that was measured and written to `file`; None if there is none."""
     try:
         rate = json.loads(file.read_text()).get(executor)
     except (OSError, ValueError, AttributeError):
@@ -58,7 +58,7 @@ def saved_rate(file: Path, executor: Executor) -> float | None:
 
 
 def save_rate(file: Path, executor: Executor, rate: float) -> None:
-    """Write a rate to `file`, beside what stands there."""
+    """Write a rate to `file`, beside the rates in it."""
     others: tuple[Executor, ...] = ("virtual", "process")
     known = {name: saved_rate(file, name) for name in others}
     found = {name: value for name, value in known.items() if value is not None}
@@ -67,9 +67,9 @@ def save_rate(file: Path, executor: Executor, rate: float) -> None:
 
 
 def wanted_per_second(scenario: Scenario) -> float:
-    """How many containers a second a scenario asks for, on average over the shortest time that it
-    can take: no application is faster than its longest chain of stages, the cluster no faster than
-    its vcores.
+    """Return how many containers per second a scenario asks for, on average over the shortest time
+    that it can take: no application is faster than its longest chain of stages, and the cluster is
+    not faster than its vcores.
     """
     apps = scenario.applications
     if not apps:
@@ -83,7 +83,9 @@ def wanted_per_second(scenario: Scenario) -> float:
 
 
 def warning(scenario: Scenario, executor: Executor, rate: float | None) -> str | None:
-    """One line where a scenario asks for more than half of what the machine holds."""
+    """Return a warning if a scenario asks for more than half of what the machine can start; or
+    None.
+    """
     wanted = wanted_per_second(scenario)
     if rate is None or wanted <= rate / 2:
         return None

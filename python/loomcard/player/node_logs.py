@@ -1,4 +1,6 @@
-"""When containers ran, as NodeManagers' logs tell: where no listener of ours writes it down."""
+"""When containers ran, according to NodeManagers' logs, for clusters where our listener does not
+record it.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Playing a scenario on a real cluster: its applications, containers and faults, in real time.
+"""Play a scenario on a real cluster: its applications, containers and faults, in real time.
 
-    record = play(scenario, "drf", folder=Path("run/played"))
-
-docs/simulate/player.md says what is then real and what is not.
+record = play(scenario, "drf", folder=Path("run/played")) docs/simulate/player.md says what is real
+then and what is not.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from loomcard.simulator.engine import refuse_mismatch
 from loomcard.wire.journal import JournalError
 from loomcard.workload.scenario import Scenario
 
-_SETTLE_S = 3.0  # in which nodes write down the ends of what the last application left
+_SETTLE_S = 3.0  # in which nodes record the ends of what the last application left
 
 
 def _to_standard_error(line: str) -> None:
@@ -54,13 +53,15 @@ def _to_standard_error(line: str) -> None:
 
 
 def remembered_rate(executor: launch_rate.Executor) -> float | None:
-    """Containers a second, as `measured_rate` found it below the present folder; None: never."""
+    """Return the containers per second that `measured_rate` found below the present folder; None:
+    never measured.
+    """
     return launch_rate.saved_rate(_rates(), executor)
 
 
 def measured_rate(executor: launch_rate.Executor) -> float:
-    """Containers a second that this machine starts, measured on an embedded cluster under fifo and
-    remembered. Raises as `play` does.
+    """Return the containers per second that this machine starts, measured on an embedded cluster
+    under fifo and stored. Raises as `play` does.
     """
     file = _rates()
     folder = file.parent / "launch-rate"
@@ -157,7 +158,7 @@ def _watched(
     player: Player,
     on_progress: Callable[[Progress], None] | None,
 ) -> RunRecord:
-    """Play to the end, with faults, and collect what everybody saw."""
+    """Play to the end, with faults, and collect all records."""
     watch = Watch(player, scenario, on_progress)
     faults = Faults(scenario, cluster.command, watch.now_ms)
     with player:

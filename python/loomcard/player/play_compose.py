@@ -46,7 +46,7 @@ _NODES_S = 15.0  # in which nodes write down the ends of what was killed
 _LEAVE_S = 30.0  # in which applications that were killed leave their queues
 _LOOK_S = 0.5
 _ENDED = ("FINISHED", "FAILED", "KILLED")
-_MANAGERS = ("resourcemanager", "resourcemanager2")  # the second one of a pair only
+_MANAGERS = ("resourcemanager", "resourcemanager2")  # only the second one of a pair
 _JOURNAL = "/data/loomcard/journal"
 _PYTHON = "/opt/loomcard/venv/bin/python"  # in the image
 _MOST_MB = 384  # of the player's heap: the service has 512 MB
@@ -54,7 +54,7 @@ _MOST_MB = 384  # of the player's heap: the service has 512 MB
 
 @dataclass
 class ContainerPlayer(Player):
-    """A player in a container of `cluster`, which is gone when the block has ended."""
+    """Yield a player in a container of `cluster`, which is removed at the end of the block."""
 
     cluster: ComposeCluster | None = None
     account_by_output: bool = True
@@ -65,7 +65,7 @@ class ContainerPlayer(Player):
         return f"{self._compose.project}-player-{os.getpid()}"
 
     def __exit__(self, *what: object) -> None:
-        """Ends the player, and its container even where it does not end by itself."""
+        """End the player, and its container even if it does not end by itself."""
         try:
             super().__exit__(None, None, None)
         finally:
@@ -120,7 +120,7 @@ def play_on_compose(
         on_warning(f"the cluster is not the workload's: {', '.join(fitted.differences)}")
     if others := _live(rm):
         on_warning(f"{len(others)} other applications run on the cluster, and share it")
-    # The player's configuration is rendered for it: the cluster may have been brought up plainly.
+    # The cluster may have been started plainly, so the player gets its own configuration.
     client = replace(cluster, conf_dir=folder / "cluster" / "conf")
     render(client.conf_dir, settings, policy)
     player = ContainerPlayer(
@@ -144,7 +144,7 @@ def play_on_compose(
 
 
 def _record(fitted: Fit, player: Player, finished: bool, ended_ms: int) -> RunRecord:
-    """What the player knows of the run."""
+    """Return the record from what the player knows of the run."""
     scenario = fitted.scenario
     return RunRecord(
         policy="",
@@ -162,7 +162,7 @@ def _record(fitted: Fit, player: Player, finished: bool, ended_ms: int) -> RunRe
 def _containers(
     fitted: Fit, player: Player, cluster: ComposeCluster, hosts: Mapping[str, str], began: float
 ) -> list[ContainerRow]:
-    """With the times of the NodeManagers' logs and of the ResourceManager's journal."""
+    """Return it with the times of the NodeManagers' logs and of the ResourceManager's journal."""
     named = {real: name for name, real in fitted.real_names.items()}
     names = {service: named.get(host, host) for service, host in hosts.items()}
     runs = settled(lambda: _runs(cluster, names, player, began), _NODES_S)
@@ -183,7 +183,7 @@ def running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerCli
     ]
     numbered.sort(key=lambda pair: int(pair[0].rpartition("-")[2]))
     known = {node["nodeHostName"] for node in rm.nodes()}
-    # Where the engine's DNS does not tell a container its name, its host is called by its short id.
+    # If the engine's DNS gives a container no name, its host name is its short id.
     return {name: each.id if each.id in known else each.container for name, each in numbered}, rm
 
 
@@ -208,7 +208,7 @@ def resource_manager(cluster: ComposeCluster, user: str = _USER) -> ResourceMana
 
 
 def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document]:
-    """The NodeManagers' documents in their order."""
+    """Return the NodeManagers' documents in their order."""
     if "config" not in rm.scheduler()["schedulerInfo"]:
         raise PlayError(
             "the compose cluster runs a stock scheduler, and policies are Loomcard's",
@@ -228,7 +228,7 @@ def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document
 def _governed(
     rm: ResourceManagerClient, source: Source, on_warning: Callable[[str], None]
 ) -> Iterator[None]:
-    """The configuration is applied, and in the end the one before again."""
+    """Apply the configuration, and in the end the earlier one again."""
     before = rm.policy()
     rm.apply_policy(source.text, source.name)
     try:
@@ -242,7 +242,7 @@ def _governed(
 
 @contextlib.contextmanager
 def _cleared(rm: ResourceManagerClient, scenario: Scenario, before: set[str]) -> Iterator[None]:
-    """In the end no application of the scenario runs: a queue in use cannot be removed."""
+    """Kill the scenario's applications in the end: a queue in use cannot be removed."""
     ours = {app.id for app in scenario.applications} | {WARM_UP}
     try:
         yield
@@ -268,7 +268,7 @@ def _live(rm: ResourceManagerClient, names: set[str] | None = None) -> set[str]:
 def _runs(
     cluster: ComposeCluster, names: dict[str, str], player: Player, began: float
 ) -> list[ContainerRun]:
-    """What the NodeManagers logged of the applications that were played."""
+    """Return what the NodeManagers logged of the applications that were played."""
     since = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     log = cluster.compose(["logs", "--no-color", "--since", since, "nodemanager"], capture=True)
     played = {event["yarn"] for event in player.events if event["event"] == "submitted"}
@@ -279,7 +279,9 @@ def _runs(
 def allocated_since(
     cluster: ComposeCluster, folder: Path, began: float
 ) -> Mapping[ContainerKey, int]:
-    """By the journal's segments that were written since; {} where there is none."""
+    """Return the times from the journal's segments that were written since; {} if there are
+    none.
+    """
     find = ["find", _JOURNAL, "-name", "*.jsonl", "-newermt", f"@{int(began)}"]
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(JournalError, ComposeError):

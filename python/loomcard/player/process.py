@@ -69,7 +69,7 @@ class Player:
 
     @property
     def log(self) -> Path:
-        """What Hadoop's client had to say."""
+        """The log of Hadoop's client."""
         return self.folder / "player.log"
 
     def __enter__(self) -> Self:
@@ -107,7 +107,7 @@ class Player:
         self.follow()
 
     def follow(self) -> list[Event]:
-        """What it has written since the last call; `events` keeps all."""
+        """Return what it has written since the last call; `events` keeps all."""
         with self.account.open("rb") as file:
             file.seek(self._read)
             text = file.read()
@@ -119,7 +119,7 @@ class Player:
         return fresh
 
     def ended(self) -> bool:
-        """Whether it has ended. Raises ClusterError where it failed."""
+        """Return whether it has ended. Raises ClusterError if it failed."""
         assert self._process is not None
         status = self._process.poll()
         if status is None:

@@ -1,4 +1,4 @@
-"""From what a player and the NodeManagers wrote down to the record of a run."""
+"""Make the record of a run from what a player and the NodeManagers recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loomcard.workload.scenario import Scenario, ScenarioApplication
 
 
 def zero_ms(events: Iterable[Event]) -> int | None:
-    """The run's zero in ms since 1970; None where the player did not come so far."""
+    """Return the run's zero in ms since 1970; None if the player did not begin."""
     return next((event["zero_ms"] for event in events if event["event"] == "zero"), None)
 
 
@@ -112,7 +112,7 @@ def _size(app: ScenarioApplication, stage: str) -> tuple[int, ...]:
 
 
 def counts(events: Iterable[Event]) -> dict[str, int]:
-    """How many events of each kind."""
+    """Return how many events of each kind there were."""
     found: dict[str, int] = defaultdict(int)
     for event in events:
         found[event["event"]] += 1
@@ -120,16 +120,20 @@ def counts(events: Iterable[Event]) -> dict[str, int]:
 
 
 def refusals(scheduler: Mapping[str, Any]) -> dict[str, int]:
-    """How often each reason refused a decision, by the scheduler's document; {} for stock ones."""
+    """Return how often each reason refused a decision, from the scheduler's document; {} for stock
+    schedulers.
+    """
     found = scheduler.get("schedulerInfo", {}).get("refusals", {})
     return dict(sorted(found.items()))
 
 
 def stalls(scheduler: Mapping[str, Any]) -> int:
-    """How often a queue stalled, by the scheduler's document; 0 for stock ones."""
+    """Return how often a queue stalled, from the scheduler's document; 0 for stock schedulers."""
     return int(scheduler.get("schedulerInfo", {}).get("bridge", {}).get("stalls", 0))
 
 
 def allocations(scheduler: Mapping[str, Any]) -> dict[str, int]:
-    """How many containers the policy and the fallback allocated, likewise; {} for stock ones."""
+    """Return how many containers the policy and the fallback allocated, from the same; {} for stock
+    schedulers.
+    """
     return dict(scheduler.get("schedulerInfo", {}).get("allocations", {}))

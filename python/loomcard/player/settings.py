@@ -12,11 +12,11 @@ from loomcard.player.process import PlayError
 from loomcard.workload.scenario import Amounts, Scenario, ScenarioApplication
 
 AT_ONCE_MS = 50
-"""What a heartbeat of 0, "every change is seen at once", is on a real cluster."""
+"""A real cluster's interval for a heartbeat of 0, which means "every change is seen at once"."""
 
 
 def is_stock(policy: Path | str) -> bool:
-    """Whether it names one of YARN's own schedulers, such as stock:capacity."""
+    """Return whether it names one of YARN's own schedulers, such as stock:capacity."""
     return str(policy).startswith("stock:")
 
 
@@ -61,7 +61,7 @@ def settings(
 _SHORT_LIVED = {
     # A cluster that lives for one run keeps nothing for the next.
     "yarn.resourcemanager.recovery.enabled": "false",
-    # A node with logs to delete later waits ten seconds when it is to stop.
+    # A node with logs to delete later waits ten seconds before it stops.
     "yarn.nodemanager.log.retain-seconds": "0",
 }
 
@@ -71,13 +71,13 @@ def _queues(scenario: Scenario) -> dict[str, Any]:
 
 
 def capacity(scenario: Scenario, absent: Sequence[str] = ()) -> Amounts:
-    """What all nodes but the `absent` ones have."""
+    """Return what all nodes but the `absent` ones have."""
     here = [node.capacity for node in scenario.nodes if node.name not in absent]
     return tuple(map(sum, zip(*here, strict=True))) or (0,) * len(scenario.resource_types)
 
 
 def refuse_what_yarn_cannot_hold(scenario: Scenario, *, stock: bool) -> None:
-    """Raise PlayError where a container has no memory, or is larger than any node."""
+    """Raise PlayError if a container has no memory, or is larger than any node."""
     if list(scenario.resource_types[:2]) != ["memory_mb", "vcores"]:
         raise PlayError(
             f"resource types {', '.join(scenario.resource_types)}: YARN's begin with memory_mb and "
@@ -107,7 +107,9 @@ def refuse_what_yarn_cannot_hold(scenario: Scenario, *, stock: bool) -> None:
 
 
 def sizes(app: ScenarioApplication) -> list[Amounts]:
-    """Of its AM's container, if it has one, and of every kind of container that it asks for."""
+    """Return the size of its AM's container, if it has one, and of every kind of container that it
+    asks for.
+    """
     asked = [stage.size for stage in app.stages] if app.executors is None else [app.executors.size]
     return asked if app.am is None else [app.am, *asked]
 

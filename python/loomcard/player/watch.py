@@ -1,4 +1,4 @@
-"""Following a player to its end."""
+"""Follow a player to its end."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Watch:
         return 0 if zero is None else int(time.time() * 1000) - zero
 
     def ended_ms(self) -> int:
-        """When the last application ended, or else the last thing happened."""
+        """When the last application ended; otherwise when the last event happened."""
         zero = zero_ms(self.player.events) or 0
         return max((event["at_ms"] - zero for event in self.player.events), default=0)
 
     def until_over(self, faults: Faults | None = None) -> bool:
-        """Waits for the player's end; False where Ctrl-C came first."""
+        """Wait for the player's end; return False if Ctrl-C came first."""
         try:
             while not self.player.ended():
                 fresh = self.player.follow()

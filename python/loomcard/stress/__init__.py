@@ -1,7 +1,8 @@
-"""Scenarios that try to break a policy, in the simulator, and predicates that say what must hold.
+"""Scenarios that try to break a policy, in the simulator, and predicates that every run must
+fulfil.
 
-``scenario`` says what one is, ``crowds``, ``limits``, ``faults`` and ``lies`` hold them, ``watch``
-sees what happens, ``predicates`` judge it, ``run`` does all of that, ``design`` knows what
-Loomcard's own policies break by definition. docs/policies/stress.md has the table; ``loomcard
-stress`` makes it.
+``scenario`` defines a scenario; ``crowds``, ``limits``, ``faults`` and ``lies`` contain them.
+``watch`` records what happens, ``predicates`` judge it, ``run`` does all of this. ``design`` lists
+what Loomcard's own policies break by their definition. docs/policies/stress.md has the table;
+``loomcard stress`` makes it.
 """

@@ -1,4 +1,4 @@
-"""Scenarios of many: applications, servers, AMs, shapes, and one user who wants everything."""
+"""Scenarios with many applications, servers, AMs or shapes, and one greedy user."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def many_applications() -> StressScenario:
 
 
 def arrivals() -> StressScenario:
-    """An application a second comes to one queue; what it takes, it may not take from the other."""
+    """One application per second arrives in one queue. What it uses must not be taken from the
+    other queue.
+    """
     coming = [app(f"a{i}", 8, i * 1000, "root.a") for i in range(90)]
     steady = [app(f"b{i}", 200, 0, "root.b") for i in range(2)]
     name = "arrivals"
@@ -95,7 +97,7 @@ def masters() -> StressScenario:
 
 
 def am_flood() -> StressScenario:
-    """200 AMs at once on 40 slots; then a job of another queue, which is promised a half."""
+    """200 AMs at once on 40 slots; then a job of another queue, which is promised half."""
     flood = [app(f"f{i}", 2, i * 5, "root.a", ms=5_000, am=SLOT) for i in range(200)]
     later = app("late", 120, 20_000, "root.b", am=SLOT)
     name = "am-flood"
@@ -109,7 +111,7 @@ def am_flood() -> StressScenario:
 
 
 def greedy_user() -> StressScenario:
-    """Forty large applications of one user, then one of another; a user may have half."""
+    """Forty large applications of one user, then one of another user; a user may have half."""
     greedy = [app(f"g{i}", 20, i * 10, user="greedy") for i in range(40)]
     modest = app("modest", 80, 30_000, user="modest")
     name = "greedy-user"
@@ -124,7 +126,7 @@ def greedy_user() -> StressScenario:
 
 
 def tiny_shapes() -> StressScenario:
-    """A thousand tasks of a thousand sizes in one application, beside a usual one."""
+    """A thousand tasks of a thousand sizes in one application, beside an ordinary application."""
     rng = Random(2)  # noqa: S311 - no secret
     shapes = [
         stage(f"t{i}", 1, 3_000, (100 + i, rng.randint(1, 2)), number=i + 1) for i in range(1000)
@@ -140,7 +142,7 @@ def tiny_shapes() -> StressScenario:
 
 
 def long_among_short() -> StressScenario:
-    """One long job, and small ones without end that would fill the cluster alone."""
+    """One long job, and an endless stream of small jobs that could fill the cluster alone."""
     stream = [app(f"s{i}", 4, i * 500, ms=5_000) for i in range(300)]
     long = app("long", 40, 20_500, ms=20_000)
     name = "long-among-short"
@@ -153,7 +155,7 @@ def long_among_short() -> StressScenario:
 
 
 def node_sized() -> StressScenario:
-    """Tasks of a node's size come among small ones without end."""
+    """Tasks of a node's size arrive among an endless stream of small tasks."""
     stream = [app(f"s{i}", 8, i * 1_250, ms=TASK_MS) for i in range(180)]
     large = app("large", 3, 20_500, size=(8192, 8), ms=TASK_MS)
     name = "node-sized"

@@ -1,4 +1,6 @@
-"""Which predicates Loomcard's own policies break by their definition, where, and why."""
+"""Which predicates Loomcard's own policies break by their definition, in which scenarios, and
+why.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,16 @@ POLICIES: Final = (
     "fifo", "drf", "capacity", "fair", "strict", "slots", "sjf", "srtf", "tetris", "hdrf", "dress",
     "carbyne", "coupling",
 )  # fmt: skip
-"""The columns of the table, but for the baselines of papers."""
+"""The columns of the table, without the baselines of papers."""
 
 OPTIONS: Final[dict[str, dict[str, Any]]] = {"capacity": {"user_limit_factor": -1}}
-"""What they are given: by default one user of a queue stays within its guarantee under
+"""Options of policies in the table: by default one user of a queue stays within its guarantee under
 ``capacity``, as in YARN, and leaves the rest idle.
 """
 
 
 class Design(NamedTuple):
-    """``policies`` break ``predicate`` in ``scenarios`` because of ``why``."""
+    """``policies`` break ``predicate`` in ``scenarios`` for the reason ``why``."""
 
     policies: tuple[str, ...]
     predicate: str
@@ -130,7 +132,9 @@ DESIGNS: Final[tuple[Design, ...]] = (
 
 
 def reason_of(verdict: Verdict, predicate: str) -> str | None:
-    """Why the policy's definition breaks a predicate in a scenario; None: that is a defect."""
+    """Return why the policy's definition breaks a predicate in a scenario; None: that is a
+    defect.
+    """
     for design in DESIGNS:
         known = verdict.policy in design.policies and verdict.scenario in design.scenarios
         if known and predicate == design.predicate:

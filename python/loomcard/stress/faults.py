@@ -1,4 +1,6 @@
-"""Scenarios in which something breaks: nodes go, a resource vanishes, the policy is swapped."""
+"""Scenarios in which something breaks: nodes are lost, a resource disappears, the policy is
+swapped.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ HALVES = {"a": {"guaranteed": "50%"}, "b": {"guaranteed": "50%"}}
 
 
 def vanishing_resource() -> StressScenario:
-    """All nodes with GPUs are lost for a while; other tasks go on, and theirs too in the end."""
+    """All nodes with GPUs are lost for a while; other tasks continue, and those with GPUs run in
+    the end.
+    """
     types = ["memory_mb", "vcores", "gpu"]
     machines = nodes(4, (8192, 8, 0)) + nodes(2, (8192, 8, 4), name="g")
     faults = [Fault(20_000, "g1", 60_000), Fault(25_000, "g2", 60_000)]
@@ -31,7 +35,9 @@ def vanishing_resource() -> StressScenario:
 
 
 def nodes_lost() -> StressScenario:
-    """Half of the nodes are lost for a minute with the AMs on them, one comes and goes."""
+    """Half of the nodes are lost for a minute with the AMs on them; one node is lost and returns
+    repeatedly.
+    """
     faults = [Fault(40_000, f"n{i}", 60_000) for i in range(1, 6)]
     faults += [Fault(at, "n6", 2_000) for at in range(20_000, 120_000, 10_000)]
     apps = [app(f"{q}{i}", 60, i * 500, f"root.{q}", am=SLOT) for q in "ab" for i in range(8)]

@@ -1,5 +1,5 @@
-"""Scenarios of hints that lie: who lies may gain or lose, and nobody else loses more than a share
-promises.
+"""Scenarios of false hints. Applications with false hints may gain or lose; no other application
+may lose more than its share promises.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from loomcard.stress.predicates import Guarantee, InTime
 from loomcard.stress.scenario import StressScenario
 
 HONEST = 4
-"""Applications of two stages in the liars' queue, all of which come before the first liar."""
+"""Applications of two stages in the liars' queue, all submitted before the first liar."""
 WIDTHS = (20, 10)
-"""The tasks of their stages."""
+"""The tasks of each of their stages."""
 LIE_TASKS = 150
-"""Of each liar: more than all honest applications have."""
+"""The tasks of each liar: more than all honest applications have."""
 SLOTS = 20
-"""What the liars' queue is promised, of 40."""
+"""What the liars' queue is promised, of 40 slots."""
 LATENCY_MS = 2_000
-"""From the end of a task to the start of the next in its place: heartbeats of node and AM."""
+"""The time from the end of a task to the start of the next one in its place: heartbeats of node and
+AM.
+"""
 LONGEST_MS = round(1.2 * TASK_MS)
-"""No task of anybody runs longer."""
+"""The longest time of any task."""
 
 
 def hints_too_small() -> StressScenario:
@@ -50,7 +52,7 @@ def hints_too_large() -> StressScenario:
 
 
 def hints_refused() -> StressScenario:
-    """Hints that are none: a cycle, garbage, half a megabyte, bytes of no text."""
+    """Invalid hints: a cycle, garbage, half a megabyte, bytes that are not text."""
     cycle = [
         DagStage("s1", 20, LIE_TASKS, TASK_MS, SLOT, [1], 1),
         DagStage("s2", 20, 1, 1, SLOT, [0], 2),
@@ -68,8 +70,8 @@ def hints_refused() -> StressScenario:
 
 
 def _scenario(name: str, about: str, hints: Mapping[str, str]) -> StressScenario:
-    """Honest applications and these liars in a queue of half the cluster, whose other half another
-    queue wants for ever.
+    """Honest applications and these liars share a queue of half the cluster; another queue always
+    wants the other half.
     """
     honest = [app(f"h{i}", 0, i * 500, "root.a", stages=_stages(f"h{i}")) for i in range(HONEST)]
     liars = [app(each, LIE_TASKS, 3_000 + 500 * i, "root.a") for i, each in enumerate(hints)]
@@ -95,8 +97,9 @@ def _stages(name: str) -> list:  # type: ignore[type-arg]
 
 
 def longest_ms(slots: int) -> int:
-    """How long an honest application takes at most with a share of so many slots: its stages wave
-    by wave, and before each stage the longest task of another that has its room on loan.
+    """Return the longest completion time of an honest application with a share of ``slots``: its
+    stages in waves, and before each stage the longest task of another application that has its room
+    on loan.
     """
     waves = sum(ceil(width / slots) for width in WIDTHS)
     return waves * (LONGEST_MS + LATENCY_MS) + len(WIDTHS) * (LONGEST_MS + LATENCY_MS)

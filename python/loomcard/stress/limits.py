@@ -1,4 +1,4 @@
-"""Scenarios at the edges of a configuration: weights, maxima, labels, tasks that rarely fit."""
+"""Scenarios at the limits of a configuration: weights, maxima, labels, tasks that rarely fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loomcard.stress.scenario import StressScenario
 
 
 def too_large() -> StressScenario:
-    """A task larger than any node, and two that only the one large node could run."""
+    """A task larger than any node, and two that only the one large node can run."""
     stream = [app(f"s{i}", 8, i * 1_250) for i in range(150)]
     huge = app("huge", 1, 10_000, size=(65536, 8))
     large = app("large", 2, 20_500, size=(16384, 8))
@@ -24,7 +24,7 @@ def too_large() -> StressScenario:
 
 
 def tiny_weights() -> StressScenario:
-    """Weights of a millionth, one and a million; nothing is guaranteed to anybody."""
+    """Weights of a millionth, one and a million; no queue is guaranteed anything."""
     apps = [
         app(f"{q}{i}", 100, i * 10, f"root.{q}", size=(1024, 0)) for q in "abc" for i in range(2)
     ]
@@ -85,7 +85,9 @@ def labels() -> StressScenario:
 
 
 def third_branch() -> StressScenario:
-    """One organisation's large task fits nowhere, its small ones and two others fill the nodes."""
+    """One organisation's large task fits nowhere, while its small tasks and two other organisations
+    fill the nodes.
+    """
     types = ["memory_mb", "vcores", "gpu"]
     machines = nodes(4, (16384, 16, 16))
     apps = [
@@ -105,7 +107,7 @@ def third_branch() -> StressScenario:
 
 
 def late_queue() -> StressScenario:
-    """A queue of three levels comes to a full cluster and wants what it is promised."""
+    """A queue of three levels gets demand on a full cluster and wants what it is promised."""
     apps = [app(f"e{i}", 150, i * 10, "root.early", am=SLOT) for i in range(4)]
     apps += [app(f"l{i}", 60, 40_000 + i, f"root.late.team.{'xy'[i % 2]}") for i in range(6)]
     name = "late-queue"

@@ -1,4 +1,6 @@
-"""What a run must fulfil: each predicate looks at what was seen of it, and says what is broken."""
+"""What a run must fulfil. Each predicate judges what was recorded of it, and returns what is
+broken.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +16,24 @@ TINY = 1e-9
 
 
 class Predicate(Protocol):
-    """One requirement; ``name`` is its word in tables."""
+    """One requirement; ``name`` is its name in tables."""
 
     name: ClassVar[str]
 
     def broken(self, seen: Observations) -> str | None:
-        """What is broken, with the figure that was seen; None where it holds."""
+        """Return what is broken, with the measured figure; None if nothing is."""
 
 
 @dataclass(frozen=True)
 class Consistent:
-    """Nothing raises, no decision is refused, and the state adds up: no node, queue or user holds
-    more than it may, and the mirror agrees with the ResourceManager.
+    """Nothing raises, no decision is refused, and the state is consistent: no node, queue or user
+    uses more than allowed, and the mirror agrees with the ResourceManager.
     """
 
     name: ClassVar[str] = "sound"
 
     def broken(self, seen: Observations) -> str | None:
-        """The error, or the refusals by reason."""
+        """Return the error, or the refusals by reason."""
         if seen.fault is not None:
             return seen.fault
         if seen.refusals:
@@ -41,8 +43,8 @@ class Consistent:
 
 @dataclass(frozen=True)
 class Ends:
-    """Every application that could ever run has ended when the scenario's time is over, several
-    times what the work takes. ``apart_from``: those that ask for what no node has.
+    """Every application that can ever run has ended by the end of the scenario, whose time is
+    several times what the work takes. ``apart_from``: applications that ask for what no node has.
     """
 
     apart_from: tuple[str, ...] = ()
@@ -50,7 +52,7 @@ class Ends:
     name: ClassVar[str] = "ends"
 
     def broken(self, seen: Observations) -> str | None:
-        """How many have not, and the first of them."""
+        """Return how many have not ended, and the first of them."""
         left = [app for app, how in seen.states.items() if not how and app not in self.apart_from]
         if not left:
             return None
@@ -59,8 +61,8 @@ class Ends:
 
 @dataclass(frozen=True)
 class NoIdleRoom:
-    """Room is never left for longer than ``most_ms`` while a task waits that fits there and that no
-    limit of the queue tree forbids. Room that is reserved for another task does not count.
+    """Room is never unused for longer than ``most_ms`` while a task waits that fits there and that
+    no limit of the queue tree forbids. Room that is reserved for another task does not count.
     """
 
     most_ms: int = 2_000
@@ -68,7 +70,7 @@ class NoIdleRoom:
     name: ClassVar[str] = "idle room"
 
     def broken(self, seen: Observations) -> str | None:
-        """The longest such time, and a task that could have run."""
+        """Return the longest such time, and a task that could have run."""
         if seen.idle.ms <= self.most_ms:
             return None
         idle = seen.idle
@@ -77,8 +79,8 @@ class NoIdleRoom:
 
 @dataclass(frozen=True)
 class NoStarvation:
-    """No application waits with no task running while, for longer than ``most_ms``, room that it
-    could have used goes to applications of its queue that were submitted later.
+    """No application waits without a running task while, for longer than ``most_ms``, room that it
+    could have used is given to applications of its queue that were submitted later.
     """
 
     most_ms: int = 60_000
@@ -86,7 +88,7 @@ class NoStarvation:
     name: ClassVar[str] = "starvation"
 
     def broken(self, seen: Observations) -> str | None:
-        """How many do, and the one that does longest."""
+        """Return how many wait so, and the one that waits longest."""
         long = [interval for interval in seen.overtaken.values() if interval.ms > self.most_ms]
         if not long:
             return None
@@ -96,7 +98,7 @@ class NoStarvation:
 
 @dataclass(frozen=True)
 class Served:
-    """An application never holds no task for longer than ``within_ms`` while it wants one."""
+    """An application is never without a task for longer than ``within_ms`` while it wants one."""
 
     application: str
     within_ms: int
@@ -104,7 +106,7 @@ class Served:
     name: ClassVar[str] = "bounded wait"
 
     def broken(self, seen: Observations) -> str | None:
-        """How long it did."""
+        """Return the longest time without a task."""
         waited = seen.waited.get(self.application)
         if waited is None or waited.ms <= self.within_ms:
             return None
@@ -113,14 +115,14 @@ class Served:
 
 @dataclass(frozen=True)
 class InTime:
-    """Each of these applications ends so many ms after its submission at the latest."""
+    """Each of these applications ends within its number of ms after its submission."""
 
     limits_ms: Mapping[str, int]
 
     name: ClassVar[str] = "in time"
 
     def broken(self, seen: Observations) -> str | None:
-        """How many do not, and the one that is latest by its own limit."""
+        """Return how many end later, and the one that exceeds its limit most."""
         took = {app: seen.took_ms.get(app, inf) for app in self.limits_ms}
         late = {app: ms - self.limits_ms[app] for app, ms in took.items()}
         worst = max(late, key=lambda app: late[app])
@@ -153,7 +155,7 @@ class Guarantee:
     name: ClassVar[str] = "guarantee"
 
     def broken(self, seen: Observations) -> str | None:
-        """The longest time for which one is short, and its share when it lacks most."""
+        """Return the longest time for which one is below its share, and its lowest share."""
         counted = _while_all_want(seen, list(self.parts), self.turnover_ms)
         if not counted:
             return "all of the queues never wanted at once for long enough"
@@ -162,7 +164,7 @@ class Guarantee:
         return f"{longest.about}, and is short for {_s(longest.ms)}" if longest.about else None
 
     def _short(self, name: str, counted: list[tuple[Sample, int, int]]) -> Iterator[Interval]:
-        """Each time, longer than is allowed, for which the queue is short."""
+        """Return each interval, longer than is allowed, in which the queue is below its share."""
         since, until, worst, about = 0, -1, 0.0, ""
         for sample, from_ms, to_ms in counted:
             usage = sample.usages[name]
@@ -186,7 +188,7 @@ class Guarantee:
 def _while_all_want(
     seen: Observations, names: list[str], turnover_ms: int
 ) -> list[tuple[Sample, int, int]]:
-    """The moments after which all have wanted for long enough, each with from when till when."""
+    """Return the intervals in which all have wanted more for long enough."""
     found = []
     since: int | None = None
     before: Sample | None = None
@@ -208,8 +210,8 @@ def _while_all_want(
 
 @dataclass(frozen=True)
 class InUse:
-    """From ``from_ms`` to ``to_ms`` at least ``least`` of the cluster is in use on the average, of
-    the resource type of which most is.
+    """From ``from_ms`` to ``to_ms`` at least ``least`` of the cluster is used on average, of the
+    resource type that is used most.
     """
 
     least: float
@@ -219,7 +221,7 @@ class InUse:
     name: ClassVar[str] = "in use"
 
     def broken(self, seen: Observations) -> str | None:
-        """How much was."""
+        """Return how much was used."""
         total = 0.0
         for sample, following in pairwise(seen.samples):
             begin, end = max(sample.at_ms, self.from_ms), min(following.at_ms, self.to_ms)

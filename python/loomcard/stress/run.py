@@ -1,4 +1,4 @@
-"""One policy in one scenario: run it, and judge what was seen."""
+"""Run one policy in one scenario, and judge what was recorded."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _BUILT: tuple[Callable[[], StressScenario], ...] = (
     lies.hints_refused,
 )
 SCENARIOS = {build.__name__.replace("_", "-"): build for build in _BUILT}
-"""What builds each scenario, by its name."""
+"""The function that builds each scenario, by the scenario's name."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a policy did in a scenario; ``broken``: what was seen, by the name of each predicate that
-    does not hold.
+    """The result of a policy in a scenario; ``broken``: what was measured, by the name of each
+    predicate that does not hold.
     """
 
     policy: str
@@ -55,8 +55,8 @@ class Verdict:
 
 
 def judge(scenario: StressScenario, candidate: Candidate, name: str = "") -> Verdict:
-    """Run and judge; ``name`` stands for the policy in the verdict. Raises FindingsError and
-    PolicyNotFoundError where the policy cannot govern these queues.
+    """Run and judge; ``name`` names the policy in the verdict. Raises FindingsError and
+    PolicyNotFoundError if the policy cannot govern these queues.
     """
     seen = observe(scenario, candidate)
     found = ((each.name, each.broken(seen)) for each in scenario.requires)
@@ -65,7 +65,7 @@ def judge(scenario: StressScenario, candidate: Candidate, name: str = "") -> Ver
 
 
 def observe(scenario: StressScenario, candidate: Candidate) -> Observations:
-    """Run the scenario in the simulator; what was seen of it."""
+    """Run the scenario in the simulator; return what was recorded."""
     watch = Watch(_largest(scenario))
     own = scenario.config(candidate)
     first = scenario.begins_under
@@ -97,7 +97,9 @@ def observe(scenario: StressScenario, candidate: Candidate) -> Observations:
 
 
 def _largest(scenario: StressScenario) -> dict[str, Resource]:
-    """The largest container that the applications of each queue ask for whose share is judged."""
+    """Return the largest container that each queue's applications ask for, for the queues whose
+    share is judged.
+    """
     wanted = [each for each in scenario.requires if isinstance(each, Guarantee)]
     found = {}
     for name in dict.fromkeys(name for each in wanted for name in each.parts):

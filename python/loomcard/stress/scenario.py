@@ -1,5 +1,5 @@
-"""A stress scenario: a workload on a cluster, queues, what happens on the way, and what must hold;
-and a policy's place in its queues.
+"""A stress scenario: a workload on a cluster, queues, events on the way, and the predicates; and a
+policy's place in its queues.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ class StressScenario:
     cheap: bool = False
 
     def config(self, candidate: Candidate) -> dict[str, Any]:
-        """The compiled configuration in which ``candidate`` governs these queues.
-
-        One that walks the tree governs it from the root; one for applications alone governs each
-        leaf, below drf; any other one governs every queue. Raises FindingsError and
+        """Return the compiled configuration in which ``candidate`` governs these queues. A policy
+        that walks the tree governs it from the root. A policy for applications governs each leaf,
+        below drf. Any other policy governs every queue. Raises FindingsError and
         PolicyNotFoundError.
         """
         here = {"policy": candidate.policy, "options": dict(candidate.options)}
@@ -62,7 +61,7 @@ class StressScenario:
 def _with_policy(
     queues: Mapping[str, Any], policy: Mapping[str, Any], *, inner: bool
 ) -> dict[str, Any]:
-    """The queues with the policy at each leaf, and at each ``inner`` one."""
+    """Return the queues with the policy at each leaf, and at each ``inner`` queue."""
     found = {}
     for name, spec in queues.items():
         below = spec.get("queues")

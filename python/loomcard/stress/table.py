@@ -13,8 +13,8 @@ MARK = "<!-- From here on written by `loomcard stress --write`. -->\n"
 
 
 class Violation(NamedTuple):
-    """A predicate that does not hold; ``why``: what of the policy's definition makes it so, None
-    for a defect.
+    """A predicate that does not hold; ``why``: the part of the policy's definition that causes it,
+    None for a defect.
     """
 
     policy: str
@@ -34,7 +34,9 @@ def violations(verdicts: Sequence[Verdict]) -> list[Violation]:
 
 
 def notes(found: Sequence[Violation]) -> dict[Violation, int]:
-    """A number for each red predicate: one for all that have one reason, one for each defect."""
+    """Return a number for each red predicate: one for all with the same reason, one for each
+    defect.
+    """
     known: dict[tuple[str, ...], int] = {}
     return {
         violation: known.setdefault(
@@ -45,14 +47,14 @@ def notes(found: Sequence[Violation]) -> dict[Violation, int]:
 
 
 def cell(verdict: Verdict, numbers: Mapping[Violation, int]) -> str:
-    """``ok``, or each predicate that does not hold with the number of its note."""
+    """Return ``ok``, or each predicate that does not hold with the number of its note."""
     mine = [r for r in numbers if (r.policy, r.scenario) == (verdict.policy, verdict.scenario)]
     said = [f"{'' if r.why else '**broken** '}{r.predicate} [{numbers[r]}]" for r in mine]
     return ", ".join(said) or "ok"
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:
-    """The table, the notes, and the figures behind every cell that is not ``ok``."""
+    """Return the table, the notes, and the figures of every cell that is not ``ok``."""
     policies = list(dict.fromkeys(v.policy for v in verdicts))
     found = violations(verdicts)
     numbers = notes(found)

@@ -1,7 +1,6 @@
-"""What is seen of a cluster while a scenario runs: the facts that predicates judge.
-
-Everything is read from the ResourceManager's own state, never from the mirror that the policy sees,
-each time that the policies have decided.
+"""What is recorded of a cluster while a scenario runs: the facts that predicates judge. Everything
+is read from the ResourceManager's own state, never from the policy's mirror, each time after the
+policies have decided.
 """
 
 from __future__ import annotations
@@ -20,15 +19,14 @@ from loomcard.simulator.invariants import check_agreement
 
 FULL = (Reason.QUEUE_MAX, Reason.USER_LIMIT)
 CHECK_EVERY = 100
-"""The state is compared with the mirror's at every so manyth moment."""
+"""The state is compared with the mirror's after this many decisions."""
 
 
 class QueueUsage(NamedTuple):
-    """A queue, or a user of a leaf queue (``root.a/alice``), at a moment.
-
-    ``share``: its dominant share of the cluster; ``task``: that of its largest task; ``wants``: a
-    task of it waits that some node could run if it were empty, and that no limit forbids but those
-    on what a queue or a user holds.
+    """A queue, or a user of a leaf queue (``root.a/alice``), at a moment. ``share``: its dominant
+    share of the cluster; ``task``: the share of its largest task; ``wants``: one of its tasks waits
+    that some node could run if it were empty, and that only limits on the use of a queue or a user
+    forbid.
     """
 
     share: float
@@ -37,8 +35,8 @@ class QueueUsage(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The cluster at a time at which anything happened. ``used``: the largest part of a resource
-    type that is in use.
+    """The cluster at a time at which something happened. ``used``: the largest part of a resource
+    type that is used.
     """
 
     at_ms: int
@@ -56,7 +54,7 @@ class Interval(NamedTuple):
 
     @property
     def ms(self) -> int:
-        """How long it is."""
+        """Its length in ms."""
         return self.to_ms - self.from_ms
 
 
@@ -88,23 +86,23 @@ class Observations:
 
 
 class Watch:
-    """Looks at a simulation after each decision. ``largest``: the largest task of each queue, and
-    of each user that is to be followed (``root.a/alice``).
+    """Watch a simulation after each decision. ``largest``: the largest task of each queue, and of
+    each user that is to be followed (``root.a/alice``).
     """
 
     def __init__(self, largest: Mapping[str, Resource]) -> None:
         self.seen = Observations()
         self._largest = largest
         self._allocated: list[Container] = []
-        self._waiting: dict[Application, int] = {}  # those that hold no task and want one: since
+        self._waiting: dict[Application, int] = {}  # without a task that they want: since when
         self._idle: tuple[int, str] | None = None
-        self._overtaken: dict[Application, int] = {}  # since when, of those that wait
+        self._overtaken: dict[Application, int] = {}  # since when, for those that wait
         self._wanted: dict[Application, Ask] = {}
         self._could_run: dict[tuple[Resource, str], bool] = {}
         self._capacity_version = -1
 
     def follow(self, simulation: Simulation) -> None:
-        """Hear of the simulation's containers; ``look`` is then called after each decision."""
+        """Follow the simulation's containers; ``look`` is then called after each decision."""
         self._rm, self._state = simulation.rm, simulation.rm.state
         before = simulation.rm.on_allocated
 
@@ -115,7 +113,7 @@ class Watch:
         simulation.rm.on_allocated = allocated
 
     def look(self) -> None:
-        """Note what stands now."""
+        """Record the present state."""
         state, now = self._state, self._rm.clock.now
         if self._capacity_version != state.capacity_version:
             self._capacity_version = state.capacity_version
@@ -133,7 +131,7 @@ class Watch:
             check_agreement(self._rm)
 
     def end(self) -> None:
-        """The run is over: what still lasts has lasted till now."""
+        """End the run: intervals that still last end now."""
         now = self._rm.clock.now
         for app, since in self._waiting.items():
             self._longest(self.seen.waited, app.name, Interval(since, now, ""))
@@ -159,7 +157,9 @@ class Watch:
     def _first_wanted(
         self, app: Application, apart_from: Collection[Reason | None] = (None,)
     ) -> Ask | None:
-        """Its first ask that an empty node could run and that no limit forbids but these."""
+        """Return its first ask that an empty node could run and that only these limits may
+        forbid.
+        """
         if not app.pending_count:
             return None
         possible = (ask for ask in app.asks if ask.count > 0 and self._possible(ask))
@@ -172,7 +172,7 @@ class Watch:
             self._could_run[shape] = any(could_run(ask, node) for node in nodes)
         return self._could_run[shape]
 
-    # Who waits, and is overtaken
+    # Which applications wait and are overtaken
 
     def _note_waiting(self, now: int) -> None:
         before, self._waiting = self._waiting, {}
@@ -191,8 +191,8 @@ class Watch:
 
     @staticmethod
     def _overtakes(container: Container, app: Application, ask: Ask) -> bool:
-        """The container's application came later to the same queue, and the container takes of
-        everything that ``ask`` lacks on a node of its partition which could run it.
+        """Return whether the container's application was submitted later to the same queue, and the
+        container uses everything that ``ask`` lacks on a node of its partition which could run it.
         """
         other, node = container.application, container.node
         later = (other.submitted_ms, other.number) > (app.submitted_ms, app.number)
@@ -207,7 +207,7 @@ class Watch:
         if interval.ms > known.get(name, NONE).ms:
             known[name] = interval
 
-    # Room that nobody uses
+    # Room that no task uses
 
     def _note_idle(self, now: int) -> None:
         usable = usable_room(self._state)
@@ -223,14 +223,16 @@ class Watch:
 
 
 def could_run(ask: Ask, node: Node) -> bool:
-    """Whether an empty ``node`` could run the ask, in its own partition or on what that lends."""
+    """Return whether an empty ``node`` could run the ask, in its own partition or on what that
+    lends.
+    """
     lent = node.shared and not ask.label and fits(ask.size, node.capacity)
     return lent or why_never(ask, node) is None
 
 
 def usable_room(state: ClusterState) -> str | None:
-    """A waiting task that could start now: it fits on a node, beside what runs and what is held
-    there, and no limit forbids it. In words; None where there is none.
+    """Return a waiting task that could start now, in words: it fits on a node, beside what runs and
+    is reserved there, and no limit forbids it. None if there is no such task.
     """
     if not state.shapes:
         return None

@@ -1,4 +1,4 @@
-"""YAML with line numbers, and findings that name them; nothing of Loomcard is known here."""
+"""YAML with line numbers, and findings that name them; independent of the rest of Loomcard."""
 
 from loomcard.validation.findings import Finding, FindingsError
 from loomcard.validation.reading import Document, read

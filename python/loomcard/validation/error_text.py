@@ -5,7 +5,7 @@ import traceback
 
 
 def words(error: BaseException) -> str:
-    """Its own message, in at most about 2,000 characters."""
+    """Return an exception's own message, in at most about 2,000 characters."""
     try:
         found = str(error)
     except BaseException as worse:
@@ -16,18 +16,18 @@ def words(error: BaseException) -> str:
 
 
 def message(error: BaseException) -> str:
-    """Its class and its own message."""
+    """Return its class and its own message."""
     return f"{type(error).__name__}: {words(error)}"
 
 
 def trace() -> str:
-    """The traceback of what is being handled, in at most about 20,000 characters."""
+    """Return the traceback of the present exception, in at most about 20,000 characters."""
     return _shortened(traceback.format_exc(), 20_000)
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether it is Ctrl-C, which ends a simulation. It reaches the main thread alone; a policy
-    process decides in another, where a policy raised it itself.
+    """Return whether it is Ctrl-C, which ends a simulation. Ctrl-C reaches only the main thread; a
+    policy process decides in another thread, where only the policy itself can raise it.
     """
     interrupt = isinstance(error, KeyboardInterrupt)
     return interrupt and threading.current_thread() is threading.main_thread()
@@ -36,4 +36,4 @@ def is_interrupt(error: BaseException) -> bool:
 def _shortened(text: str, most: int) -> str:
     half = most // 2
     text = text if len(text) <= most else f"{text[:half]} [...] {text[-half:]}"
-    return text.encode(errors="backslashreplace").decode()  # a file's name may be no UTF-8
+    return text.encode(errors="backslashreplace").decode()  # a file's name may not be UTF-8

@@ -1,4 +1,4 @@
-"""What is wrong with a file, listed all at once, each with its place and its remedy."""
+"""The errors in a file, listed all at once, each with its place and its remedy."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -38,7 +38,7 @@ class Finding:
 
 
 class FindingsError(ValueError):
-    """A file that cannot be used; ``findings`` holds every finding, in the order of the file."""
+    """A file that cannot be used; ``findings`` lists all findings, in the order of the file."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings: tuple[Finding, ...] = tuple(sorted(set(findings)))
@@ -46,12 +46,12 @@ class FindingsError(ValueError):
         super().__init__("\n".join(str(finding) for finding in self.findings))
 
     def named(self, file: str) -> "FindingsError":
-        """The same findings, each with its file; those that name one keep theirs."""
+        """Return the same findings, each with its file; those that name one keep it."""
         return FindingsError(f if f.file else replace(f, file=file) for f in self.findings)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint that names the known word most like ``word``, or else all known words."""
+    """Return a hint that names the known word most like ``word``, or otherwise all known words."""
     names = sorted(set(known))
     close = get_close_matches(word.lower(), [name.lower() for name in names], n=1, cutoff=0.6)
     for name in names:

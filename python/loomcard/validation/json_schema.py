@@ -1,17 +1,17 @@
-"""JSON Schemas as they are published, from the models that read the files."""
+"""JSON Schemas for publication, made from the models that read the files."""
 
 from typing import Any
 
 
 def published(document: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """A model's JSON Schema as draft 2020-12 that refuses what a file may not hold."""
+    """Return a model's JSON Schema as draft 2020-12, which refuses what the model refuses."""
     tightened: dict[str, Any] = _tightened(document)
     tightened["required"] = required
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **tightened}
 
 
 def _tightened(part: Any) -> Any:
-    """Say what the file may not hold: null (an absent key in the model), keys of other names."""
+    """Add what the file must not contain: null (an absent key in the model), and other keys."""
     if isinstance(part, list):
         return [_tightened(item) for item in part if item != {"type": "null"}]
     if not isinstance(part, dict):

@@ -23,9 +23,9 @@ MAX_DEPTH: Final = 64
 
 
 class Limits(NamedTuple):
-    """What is read of a file at most: ``characters`` of text, which bounds the time it takes, and
-    ``values`` with aliases written out, as nested ones grow exponentially. ``what`` names the kind
-    of file in findings.
+    """The limits of a file: ``characters`` of text, which bounds the time, and ``values`` after
+    aliases are written out, because nested aliases grow exponentially. ``what`` names the kind of
+    file in findings.
     """
 
     characters: int = 1_000_000
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 CONFIG: Final = Limits()
 
 _BROKEN: Final = object()
-"""Stands for a value that has a finding already, and is left out, so that it gets no second one."""
+"""Replaces a value that has a finding already; it is left out, so that it gets no second one."""
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -65,7 +65,9 @@ for _name, _pattern, _first in (
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """Composes nodes and stops at a depth that no file of ours has, before Python's stack does."""
+    """Composes nodes, and stops at a depth that none of our files has, before Python's stack
+    overflows.
+    """
 
     def __init__(self, text: str, limits: Limits) -> None:
         Reader.__init__(self, text)
@@ -78,7 +80,7 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self.count = 0
 
     def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
-        """PyYAML's own, within the limits of depth and of values."""
+        """Compose as PyYAML does, within the limits of depth and of values."""
         self.depth += 1
         self.count += 1
         if self.depth > MAX_DEPTH:
@@ -96,9 +98,8 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
 
 @dataclass
 class Document:
-    """The data of one YAML file, where each piece of it stands, and what is wrong with it so far.
-
-    ``data`` holds dict (keys are text), list, str, int, float, bool and None only.
+    """The data of one YAML file, the position of each part, and the errors so far. ``data``
+    contains only dict (keys are text), list, str, int, float, bool and None.
     """
 
     data: Any = None
@@ -158,7 +159,7 @@ def path_text(path: Path) -> str:
 
 
 def _printable(key: str) -> str:
-    """The key with what a terminal would act upon written out, as in ``\\x1b``."""
+    """Return the key with control characters written out, as in ``\\x1b``."""
     return key if key.isprintable() else repr(key)[1:-1]
 
 
@@ -175,7 +176,7 @@ def walk(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def read(text: str, limits: Limits = CONFIG) -> Document:
-    """Read YAML text; whatever is wrong with it as YAML is in the document's findings."""
+    """Read YAML text; YAML errors are in the document's findings."""
     document = Document()
     if len(text) > limits.characters:
         message = f"the file has {len(text)} characters; at most {limits.characters} are read"
@@ -225,7 +226,9 @@ def _remedy(problem: str) -> str:
 
 
 class _Construction:
-    """Turns nodes into data, noting positions, and refuses what such a file has no use for."""
+    """Turns nodes into data, notes positions, and refuses forms of YAML that such a file does not
+    need.
+    """
 
     def __init__(self, document: Document, limits: Limits) -> None:
         self._document = document

@@ -1,4 +1,4 @@
-"""What checks of a document against a model share, whatever kind of file it is."""
+"""Checks of a document against a model that all kinds of files share."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -25,7 +25,7 @@ _EXPECTED: Final = {
 
 
 def check_mapping(document: Document) -> bool:
-    """Whether the file is a mapping at all; a finding if it is not and has none yet."""
+    """Return whether the file is a mapping; add a finding if it is not and has none yet."""
     if isinstance(document.data, dict):
         return True
     if not document.findings:
@@ -35,7 +35,7 @@ def check_mapping(document: Document) -> bool:
 
 
 def check_header(document: Document, kind: str, what: str) -> None:
-    """Report another ``kind`` or ``version`` than this one, and put right what was reported."""
+    """Report another ``kind`` or ``version`` than this one, and correct what was reported."""
     found = document.data.get("kind", kind)
     if found != kind:
         message = f"expected {what} of kind {kind}, found {describe(found)}"
@@ -51,8 +51,8 @@ def check_header(document: Document, kind: str, what: str) -> None:
 
 
 def drop_empty(document: Document, allowed: Callable[[Path], bool], hint_at: str) -> None:
-    """Report keys without a value and leave them out, but where ``allowed``. ``hint_at``: the key
-    below which ``{}`` is the remedy.
+    """Report keys without a value and leave them out, except where ``allowed``. ``hint_at``: the
+    key below which ``{}`` is the remedy.
     """
     empty = [
         path
@@ -66,20 +66,20 @@ def drop_empty(document: Document, allowed: Callable[[Path], bool], hint_at: str
 
 
 def holder_of(data: Any, path: Path) -> Any:
-    """The mapping or list that holds the place ``path``."""
+    """Return the mapping or list that contains the place ``path``."""
     for part in path[:-1]:
         data = data[part]
     return data
 
 
 def message_of(detail: ErrorDetails) -> str:
-    """What one error of pydantic's says was expected and found."""
+    """Return what one error of pydantic says was expected and found."""
     expected = _EXPECTED.get(detail["type"]) or expectation(detail["msg"])
     return f"{expected}, found {describe(detail['input'])}"
 
 
 def flow(value: Any) -> str:
-    """Write a value as YAML on one line."""
+    """Return a value as YAML on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The text of a file that somebody named: bounded, also where the path is a pipe or a device."""
+"""The text of a file that a user named: bounded, also if the path is a pipe or a device."""
 
 import errno
 import os
@@ -10,17 +10,17 @@ from typing import Final
 from loomcard.validation.reading import CONFIG, Limits
 
 _LONGEST: Final = 4
-"""Bytes of the longest character in UTF-8."""
+"""The most bytes of a character in UTF-8."""
 _WRITER_S: Final = 2.0
-"""How long a pipe may be without a writer."""
+"""How long a pipe may be without a writer, in seconds."""
 
 
 def text_of(file: Path, limits: Limits = CONFIG) -> str:
-    """The text of ``file``; a pipe is read to its end. Raises UnicodeDecodeError, and OSError: also
-    where there are more bytes than ``limits`` allow, or where nobody writes to the pipe.
+    """Return the text of ``file``; a pipe is read to its end. Raises UnicodeDecodeError, and
+    OSError: also if there are more bytes than ``limits`` allow, or nothing writes to the pipe.
     """
     most = limits.characters * _LONGEST
-    # Without O_NONBLOCK the open of a named pipe waits for a writer, for ever if none comes.
+    # Without O_NONBLOCK the open of a named pipe waits for a writer for ever.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as stream:
         first = _first(descriptor) if stat.S_ISFIFO(os.fstat(descriptor).st_mode) else b""
@@ -32,7 +32,9 @@ def text_of(file: Path, limits: Limits = CONFIG) -> str:
 
 
 def _first(pipe: int) -> bytes:
-    """The pipe's first byte, or nothing where a writer has it open and has not written yet."""
+    """Return the pipe's first byte, or nothing if a writer has opened it and has not written
+    yet.
+    """
     until = time.monotonic() + _WRITER_S
     while time.monotonic() < until:
         try:

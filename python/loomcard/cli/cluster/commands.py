@@ -47,7 +47,7 @@ NodeMemory = Annotated[
     typer.Option(
         "--node-memory-mb",
         envvar="LOOMCARD_NODE_MEMORY_MB",
-        min=LocalSettings.minimum_memory_mb,  # YARN sends smaller nodes away
+        min=LocalSettings.minimum_memory_mb,  # YARN refuses smaller nodes
         help=f"What each offers. Default: {LocalSettings.node_memory_mb}, on docker"
         f" {_COMPOSE['node_memory_mb'].default}.",
     ),
@@ -69,7 +69,7 @@ Scheduler = Annotated[
 
 
 class Executor(StrEnum):
-    """What keeps a workload's containers on the embedded cluster."""
+    """How to keep a workload's containers on the embedded cluster."""
 
     VIRTUAL = "virtual"
     PROCESS = "process"
@@ -113,7 +113,7 @@ def up(
         policy=policy,
         policy_path=_folders(policy_path),
     )
-    paths.jars()  # what is to be fetched has a bar of its own
+    paths.jars()  # a download has its own progress bar
     gone = if_interrupted(lambda: "what had started of the cluster was stopped again")
     with gone, waiting("starting the embedded cluster"):
         LocalCluster(settings_).up(detached=True)
@@ -121,8 +121,8 @@ def up(
 
 
 def _check_scheduler(scheduler: str, policy: str | None, policy_path: list[Path] | None) -> None:
-    """Raises RenderError for a scheduler that there is none of, and for one that would leave a
-    policy, or the folders of policies, aside.
+    """Raise RenderError for an unknown scheduler, and for one that would ignore a policy or the
+    folders of policies.
     """
     if scheduler not in SCHEDULERS and "." not in scheduler:
         known = ", ".join(SCHEDULERS)
@@ -147,7 +147,7 @@ def _folders(named: list[Path] | None) -> tuple[Path, ...]:
 
 
 def _refuse_folders(named: list[Path] | None) -> None:
-    """The containers see no folder of this machine. Raises RenderError."""
+    """Raise RenderError for a folder of this machine: the containers see none."""
     if named:
         raise RenderError(
             f"--policy-path {named[0]}: the compose cluster's containers see no folder of this"
@@ -210,7 +210,7 @@ def fetch(
     ] = None,
 ) -> None:
     """Get Hadoop's jars, checked, into a cache folder; a checkout has them of its Maven build."""
-    from loomcard.cluster import hadoop_jars  # an HTTP client and bars, for this command alone
+    from loomcard.cluster import hadoop_jars  # an HTTP client and progress bars, only for this
 
     if checkout() is not None:
         typer.echo(paths.jars())
@@ -286,7 +286,7 @@ def rate(
     as_json: Json = False,
 ) -> None:
     """Measure how many containers a second this machine starts; `loomcard run` warns by it."""
-    from loomcard.player.play import measured_rate  # players and tables, for this command alone
+    from loomcard.player.play import measured_rate  # players and tables, only for this command
 
     with waiting("starting containers on an embedded cluster"):
         found = measured_rate(executor.value)
@@ -297,5 +297,5 @@ def rate(
 
 
 def compose() -> ComposeCluster:
-    """The compose cluster of this source tree. Raises PlaceError when there is none."""
+    """Return the compose cluster of this source tree. Raises PlaceError if there is none."""
     return ComposeCluster.here()

@@ -22,11 +22,11 @@ def demo(as_json: Json = False) -> None:
 
     It takes about three minutes. Results and a picture are then in run/demo.
     """
-    # Or the error of what an installation lacks, before the first cluster.
+    # Report what an installation lacks before the first cluster starts.
     from loomcard.demo.demo import run_demo, steps
 
     paths.java_home()
-    paths.jars()  # what is to be fetched has a bar of its own
+    paths.jars()  # a download has its own progress bar
     folder = paths.run_folder("demo")
     with waiting("starting", total=steps()) as bar:
         task = bar.task_ids[0]
@@ -66,7 +66,9 @@ def _print(result: DemoResult) -> None:
 
 
 def _print_table(out: Console, result: DemoResult) -> None:
-    """A row a figure, a column a scheduler; the best of each row is marked."""
+    """Return a table with a row per figure and a column per scheduler; the best value of each row
+    is marked.
+    """
     from loomcard.demo.gains import FIGURES, LEAST, figures_of
 
     found = {run.policy: figures_of(run) for run in result.study.runs}

@@ -133,12 +133,12 @@ def submit(
                 progress.update(progress.task_ids[0], description=running)
                 target.wait(submission, application)
         finally:
-            submission.stop()  # the application goes on; the client would ask after it for ever
+            submission.stop()  # the application continues; the client would poll it for ever
     _report(target, submission, application, wait, as_json)
 
 
 def _left(submitted: list[str]) -> str:
-    """What Ctrl-C leaves of a job."""
+    """Return what remains of a job after Ctrl-C."""
     return (
         f"{submitted[0]} goes on, see `loomcard status`"
         if submitted
@@ -148,8 +148,8 @@ def _left(submitted: list[str]) -> str:
 
 @dataclass(frozen=True)
 class _Target:
-    """A cluster to submit to. `container_times`: what its nodes wrote down, where that is here;
-    `scheduler`: what it was started with.
+    """A cluster to submit to. `container_times`: what its nodes recorded, if that is on this
+    machine; `scheduler`: what it was started with.
     """
 
     client: Client
@@ -158,11 +158,11 @@ class _Target:
     container_times: Path | None = None
 
     def wait(self, submission: Submission, application: str) -> None:
-        """Until the client has ended; a single application of another cluster may end before it."""
+        """Wait until the client has ended, or, if it may never see the end, until its job has."""
         if self.container_times is not None or submission.program.jar is not None:
             submission.wait(seconds=_DAY_S)
         else:
-            # A client that does not know the nodes' names asks after the end for ever.
+            # A client that does not know the nodes' names polls for ever for the end.
             submission.wait_until(lambda: is_over(self.rest.application(application)))
 
 
@@ -180,7 +180,7 @@ def _elsewhere(rm: str, user: str | None, hadoop_conf: Path | None) -> _Target:
 
 
 def _hint(file: str) -> str:
-    """The property that gives the hint in a file to the AM."""
+    """Return the property that passes the hint in a file to the AM."""
     place = "standard input" if file == "-" else file
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     return mapreduce_definition(data.decode(errors="replace"), place)
@@ -197,7 +197,7 @@ def _report(
         document, submission.program.name, str(config.get("policy", target.scheduler)), runs
     )
     over = f"complete after {_seconds(times.completion_ms)}"
-    if file is None:  # the ResourceManager does not say when containers ran
+    if file is None:  # the ResourceManager does not report when containers ran
         over = f"over after {_seconds(document.get('elapsedTime'))}"
     if as_json:
         elapsed = {} if file is not None else {"elapsed_ms": document.get("elapsedTime")}
@@ -253,7 +253,7 @@ def status(
 
 
 def in_a_container(chosen: Program, name: str, defined: list[str]) -> list[str]:
-    """What `docker compose run` runs in the client's service for a job."""
+    """Return what `docker compose run` runs in the client's service for a job."""
     properties = [f"-D{each}" for each in defined]
     if chosen.jar is None:
         return ["client", "example", name, *properties, *chosen.arguments]
@@ -310,7 +310,9 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
 
 
 def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
-    """What they hold, then, where there are any, their use of labelled nodes and their limits."""
+    """Print the use of queues and, if there are any, their use of labelled nodes and their
+    limits.
+    """
     shown = ("guaranteed", "entitlement", "used", "pending")
     table = Table()
     table.add_column("queue", overflow="fold")

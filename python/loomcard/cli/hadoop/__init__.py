@@ -1,1 +1,1 @@
-"""Commands for a Hadoop that Loomcard did not bring: install, uninstall, doctor."""
+"""Commands for an existing Hadoop: install, uninstall, doctor."""

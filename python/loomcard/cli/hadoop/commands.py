@@ -74,7 +74,7 @@ def install(
     force: Force = False,
 ) -> None:
     """Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml."""
-    installation.read_site(hadoop_conf)  # a folder that is none, before what else is missing
+    installation.read_site(hadoop_conf)  # report a wrong folder first, before what else is missing
     if jar_dir is None:
         home = os.environ.get("HADOOP_HOME")
         if home is None:

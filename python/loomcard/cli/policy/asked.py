@@ -1,4 +1,4 @@
-"""The ResourceManager that a ``loomcard policy`` command asks for a change."""
+"""The ResourceManager that a ``loomcard policy`` command is to change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loomcard.cluster.rm_client import AddressError, ResourceManagerClient
 def resource_manager(
     on: ClusterKind, rm: str | None, user: str | None, token_file: Path | None
 ) -> ResourceManagerClient:
-    """The one that the options name. Raises AddressError for options that name none."""
+    """Return the ResourceManager that the options name. Raises AddressError if they name none."""
     if on is ClusterKind.LOCAL:
         return embedded.resource_manager(rm, user or getuser(), token_file)
     if rm is not None or token_file is not None:
@@ -21,7 +21,7 @@ def resource_manager(
             "--on docker names the compose cluster, whose token is known",
             "leave --rm and --token-file (LOOMCARD_RM, LOOMCARD_TOKEN_FILE) out, or --on",
         )
-    from loomcard.cluster.compose import ComposeCluster  # and with it what renders and plays
+    from loomcard.cluster.compose import ComposeCluster  # and with it modules that render and play
     from loomcard.player import play_compose
 
     cluster = ComposeCluster.here()

@@ -176,9 +176,7 @@ class _Past:
                 self._without_am.add(record.attempt)
             case r.AskChangedRecord():
                 self._ask(record)
-            case r.OutcomesRecord() if (
-                record.round == self._plan.round
-            ):  # otherwise its plan was lost
+            case r.OutcomesRecord() if record.round == self._plan.round:  # others lost their plan
                 for allocated, number, _ in allocated_containers(self._plan.decisions, record):
                     key = (allocated.priority, allocated.allocation_request_id)
                     self._place(number, allocated.attempt, key, allocated.node, None)
