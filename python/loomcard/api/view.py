@@ -313,6 +313,14 @@ class ClusterView:
         """
         return self._state.fit_indexes.first(size, label)
 
+    def can_ever_fit(self, size: Resource, label: str) -> bool:
+        """Whether such a container would fit on some node that takes asks with that label, if the
+        node were empty.
+        """
+        state = self._state
+        largest = state.partitions.largest(label, state.capacity_version, lent=True)
+        return any(fits(size, capacity) for capacity in largest)
+
     def offers(self, node: Node, label: str) -> bool:
         """Whether asks with that node label may be placed on the node in this stage of the round
         (``lending``).

@@ -34,7 +34,7 @@ class Partitions(dict[str, Partition]):
         super().__init__()
         self.shared: dict[int, Node] = {}
         self.lends = True
-        self._largest: dict[str, list[Resource]] = {}
+        self._largest: dict[tuple[str, bool], list[Resource]] = {}
         self._version = -1
 
     def join(self, node: Node) -> None:
@@ -53,18 +53,20 @@ class Partitions(dict[str, Partition]):
         if not partition.nodes:
             del self[node.label]
 
-    def largest(self, label: str, version: int) -> list[Resource]:
+    def largest(self, label: str, version: int, lent: bool = False) -> list[Resource]:
         """The capacities of a label's nodes, without those that another one exceeds. A size that
         fits into none of them fits on no empty node. They are computed again for another
-        ``version`` of the capacities.
+        ``version`` of the capacities. ``lent``: count shared nodes for asks without a label.
         """
         if version != self._version:
             self._version = version
             self._largest.clear()
-        found = self._largest.get(label)
+        lent = lent and not label
+        found = self._largest.get((label, lent))
         if found is None:
-            found = self._largest[label] = []
-            nodes = self[label].nodes.values() if label in self else ()
+            found = self._largest[label, lent] = []
+            nodes = list(self[label].nodes.values()) if label in self else []
+            nodes += self.shared.values() if lent else ()
             for capacity in sorted({node.capacity for node in nodes}, reverse=True):
                 if not any(fits(capacity, larger) for larger in found):
                     found.append(capacity)

@@ -6,12 +6,23 @@ node or a snapshot needs no special care. The memory keeps what that state does 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import sub
 from typing import Any
 
-from loomcard import Application, ClusterView, Container, Member, Resource, add_all, subtract_all
-from loomcard.advanced import potential
+from loomcard import (
+    Application,
+    Ask,
+    ClusterView,
+    Container,
+    Member,
+    Node,
+    Resource,
+    add_all,
+    fits,
+    subtract_all,
+)
+from loomcard.advanced import potential, why_never
 from loomcard.policies.dress.allocation import CategoryQueue
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options
@@ -29,7 +40,6 @@ from loomcard.policies.dress.paper import (
     split,
     within,
 )
-from loomcard.policies.dress.possible_shapes import PossibleShapes, fits_with_ams
 
 QUEUES = (UNKNOWN, SMALL, LARGE)
 """Jobs that ask for their AM, small jobs that ask for tasks, and large jobs that do."""
@@ -74,7 +84,6 @@ class Pools:
         self.applications = view.queue.applications
         """The queue's applications, by number."""
         self.stale: dict[Member, None] = view.watch(view.queue)
-        self._possible = PossibleShapes(view)
         self._capacity_version = -1
         self.divide()
 
@@ -96,7 +105,6 @@ class Pools:
             self.jobs.follow(changes)
         if self._capacity_version != view.capacity_version:
             self._capacity_version = view.capacity_version
-            self._possible.forget()
             if self.memory.capacity != list(view.cluster_capacity):
                 self.memory.capacity = list(view.cluster_capacity)
                 self.measure()
@@ -263,9 +271,9 @@ class Pools:
         resource type whose total is 0.
         """
         amounts, count = [0] * len(app.used), 0
-        limited = self._view.limited
+        limited, can_ever_fit = self._view.limited, self._view.can_ever_fit
         for ask in app.asks:
-            if ask.count > 0 and self._possible.fits(ask.size, ask.label) and limited(ask) is None:
+            if ask.count > 0 and can_ever_fit(ask.size, ask.label) and limited(ask) is None:
                 amounts = [a + ask.count * b for a, b in zip(amounts, ask.size, strict=True)]
                 count += ask.count
         return [a if whole else 0 for a, whole in zip(amounts, self.total, strict=True)], count
@@ -393,3 +401,16 @@ class Pools:
     def left(self, pool: str) -> list[float]:
         """Return what is left of a category's quota, by resource type."""
         return less(self._quotas[pool], self.held(pool))
+
+
+def fits_with_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
+    """Return whether a container of ``ask`` would fit on some node that runs only its AMs."""
+    for node in nodes if ask.count > 0 else ():
+        if why_never(ask, node) is None:
+            room = list(node.capacity)
+            for container in node.containers:
+                if container.is_am:
+                    subtract_all([room], container.size)
+            if fits(ask.size, room):
+                return True
+    return False
