@@ -16,11 +16,15 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.ContainerResizes;
+import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.queues.Headroom;
+import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.rounds.SchedulerState;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
 import org.loomcard.yarn.wire.EngineClock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,30 +36,35 @@ final class AmHeartbeat {
   private static final int SLICE = 500;
   /** How many rows are taken in each time the lock is taken; the rows of one ask stay together. */
   private static final int ROWS = 2000;
-  private final LoomcardScheduler scheduler;
+  private final DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn;
   private final ClusterState cluster;
+  private final QueueTree tree;
   private final ContainerResizes resizes;
   private final RoundDriver rounds;
+  private final SchedulerState state;
   private final AskLimits limits;
   private final EngineClock clock;
   private final Lock readLock;
 
-  AmHeartbeat(LoomcardScheduler scheduler, RoundDriver rounds, BridgeConfig config,
-      EngineClock clock) {
-    this.scheduler = scheduler;
-    this.cluster = scheduler.cluster();
-    this.resizes = scheduler.resizes();
+  AmHeartbeat(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, ClusterState cluster,
+      QueueTree tree, ContainerResizes resizes, RoundDriver rounds, SchedulerState state,
+      BridgeConfig config, EngineClock clock) {
+    this.yarn = yarn;
+    this.cluster = cluster;
+    this.tree = tree;
+    this.resizes = resizes;
     this.rounds = rounds;
+    this.state = state;
     this.limits = new AskLimits(config);
     this.clock = clock;
-    this.readLock = scheduler.readLock();
+    this.readLock = yarn.readLock();
   }
 
   /** Returns null for an attempt that has ended. */
   Allocation allocate(LoomcardAttempt attempt, List<ResourceRequest> asks,
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates) {
-    scheduler.normalize(asks, attempt.loomcardQueue().path());
+    yarn.normalize(asks, attempt.loomcardQueue().path());
     limits.check(attempt, asks, blacklistAdditions, blacklistRemovals);
     // The call that requests the AM's own container must not return it: RMAppAttempt drops what it
     // gets before it is in state SCHEDULED, and the AM would never be launched.
@@ -72,7 +81,7 @@ final class AmHeartbeat {
       }
       if (updates != null) {
         resizes.replaced(attempt, updates);
-        scheduler.updateContainers(attempt, updates);
+        yarn.updateContainers(attempt, updates);
         resizes.asked(attempt, updates);
       }
       release(attempt, releases, 0);
@@ -86,7 +95,7 @@ final class AmHeartbeat {
     takeRest(attempt, slices, releases);
     if (!asks.isEmpty()) {
       rounds.signalDemand();
-    } else if (scheduler.hasPendingEvents()) {
+    } else if (state.hasPendingEvents()) {
       rounds.signal();
     }
     return answer(attempt, asksForMaster
@@ -138,7 +147,7 @@ final class AmHeartbeat {
   }
 
   private void release(LoomcardAttempt attempt, List<ContainerId> releases, int start) {
-    scheduler.release(attempt, releases.subList(start,
+    yarn.release(attempt, releases.subList(start,
         Math.min(start + SLICE, releases.size())));
   }
 
@@ -172,6 +181,6 @@ final class AmHeartbeat {
   private Resource headroom(LoomcardAttempt attempt) {
     long[] stated = attempt.application().policyHeadroom();
     return Amounts.toResource(stated != null ? stated : Headroom.of(attempt.loomcardQueue(),
-        attempt.getUser(), attempt.labels(), scheduler.queues().partitions()));
+        attempt.getUser(), attempt.labels(), tree.partitions()));
   }
 }

@@ -22,6 +22,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.TrialGate;
+import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.queues.Admission;
@@ -30,13 +31,14 @@ import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardApplication;
 import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Adds, moves and removes applications and attempts, and changes their priorities. */
 final class ApplicationLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(ApplicationLifecycle.class);
-  private final LoomcardScheduler scheduler;
+  private final DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn;
   private final RMContext rmContext;
   private final Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications;
   private final ClusterState cluster;
@@ -46,14 +48,14 @@ final class ApplicationLifecycle {
   private final TrialGate gate;
   private final Submissions submissions;
 
-  ApplicationLifecycle(LoomcardScheduler scheduler, RMContext rmContext, ClusterState cluster,
-      QueueTree tree, Lock writeLock, RoundDriver rounds, TrialGate gate) {
-    this.scheduler = scheduler;
+  ApplicationLifecycle(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, RMContext rmContext,
+      ClusterState cluster, QueueTree tree, RoundDriver rounds, TrialGate gate) {
+    this.yarn = yarn;
     this.rmContext = rmContext;
-    this.applications = scheduler.getSchedulerApplications();
+    this.applications = yarn.getSchedulerApplications();
     this.cluster = cluster;
     this.tree = tree;
-    this.writeLock = writeLock;
+    this.writeLock = yarn.writeLock();
     this.rounds = rounds;
     this.gate = gate;
     this.submissions =
@@ -112,14 +114,14 @@ final class ApplicationLifecycle {
   void finishAttempt(ApplicationAttemptId id, RMAppAttemptState state, boolean keepContainers) {
     writeLock.lock();
     try {
-      LoomcardAttempt attempt = scheduler.getApplicationAttempt(id);
+      LoomcardAttempt attempt = yarn.getApplicationAttempt(id);
       if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
         LOG.warn("Unknown attempt {} has ended", id);
         return;
       }
       for (RMContainer container : attempt.getLiveContainers()) {
         if (!keepContainers || container.getState() != RMContainerState.RUNNING) {
-          scheduler.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(
+          yarn.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(
               container.getContainerId(), SchedulerUtils.COMPLETED_APPLICATION),
               RMContainerEventType.KILL);
         }
@@ -202,7 +204,7 @@ final class ApplicationLifecycle {
       HadoopCompat.PriorityStore store) throws YarnException {
     LoomcardApplication application = known(id);
     RMApp app = rmContext.getRMApps().get(id);
-    Priority priority = scheduler.checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
+    Priority priority = yarn.checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
     if (priority.getPriority() == application.priority()) {
       store.skip();
       return priority;

@@ -8,6 +8,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.loomcard.yarn.facts.ContainerEndKind;
+import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.ContainerEntry;
@@ -20,27 +21,50 @@ import org.slf4j.LoggerFactory;
 /** Ends and preempts containers. */
 final class ContainerLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(ContainerLifecycle.class);
-  private final LoomcardScheduler scheduler;
+  private final DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn;
   private final ClusterState cluster;
   private final EngineClock clock;
   private final Lock readLock;
+  private final Runnable signal;
 
-  ContainerLifecycle(LoomcardScheduler scheduler, EngineClock clock) {
-    this.scheduler = scheduler;
-    this.cluster = scheduler.cluster();
+  /**
+   * Creates it.
+   *
+   * @param signal called when the policy should see what happened
+   */
+  ContainerLifecycle(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, ClusterState cluster,
+      EngineClock clock, Runnable signal) {
+    this.yarn = yarn;
+    this.cluster = cluster;
     this.clock = clock;
-    this.readLock = scheduler.readLock();
+    this.readLock = yarn.readLock();
+    this.signal = signal;
   }
 
-  /** Ends a container, in any of the ways that YARN knows. */
-  void end(RMContainer container, ContainerStatus status, RMContainerEventType event) {
+  private void end(RMContainer container, ContainerStatus status, RMContainerEventType event) {
     readLock.lock();
     try {
-      scheduler.completedContainer(container, status, event);
+      yarn.completedContainer(container, status, event);
     } finally {
       readLock.unlock();
     }
-    scheduler.signal();
+    signal.run();
+  }
+
+  /** Ends a container, or takes back an increase, that the AM has not used in time. */
+  void expire(ContainerId id, boolean isIncrease) {
+    if (isIncrease) {
+      yarn.rollBackIncrease(id);
+    } else {
+      end(yarn.getRMContainer(id), SchedulerUtils.createAbnormalContainerStatus(id,
+          SchedulerUtils.EXPIRED_CONTAINER), RMContainerEventType.EXPIRE);
+    }
+  }
+
+  /** Ends a container that the ResourceManager gives back. */
+  void release(RMContainer container) {
+    end(container, SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
+        SchedulerUtils.RELEASED_CONTAINER), RMContainerEventType.RELEASED);
   }
 
   /** Handles a container that YARN has ended. */
@@ -48,12 +72,12 @@ final class ContainerLifecycle {
     readLock.lock();
     try {
       ContainerId id = container.getContainerId();
-      LoomcardAttempt attempt = scheduler.getCurrentAttemptForContainer(id);
+      LoomcardAttempt attempt = yarn.getCurrentAttemptForContainer(id);
       if (attempt == null) {
         LOG.info("Container {} of an unknown application ended: {}", id, event);
         return;
       }
-      LoomcardNode node = scheduler.nodeTracker().getNode(container.getContainer().getNodeId());
+      LoomcardNode node = yarn.nodeTracker().getNode(container.getContainer().getNodeId());
       String partition = node == null ? "" : node.getPartition();
       if (attempt.containerCompleted(container, status, event, partition)) {
         attempt.application().charges().end(id);
@@ -61,7 +85,7 @@ final class ContainerLifecycle {
         cluster.containerEnded(id, ContainerEndKind.of(status, event), status.getExitStatus());
         for (RMContainer update : cluster.updatesOf(id)) {
           HadoopCompat.clearRequest(update);
-          scheduler.completedContainer(update, status, RMContainerEventType.KILL);
+          yarn.completedContainer(update, status, RMContainerEventType.KILL);
         }
       }
       if (node != null) {
@@ -86,7 +110,7 @@ final class ContainerLifecycle {
 
   /** Announces the preemption to the AM, with its next heartbeat. */
   void announcePreemption(RMContainer container) {
-    LoomcardAttempt attempt = scheduler.getCurrentAttemptForContainer(container.getContainerId());
+    LoomcardAttempt attempt = yarn.getCurrentAttemptForContainer(container.getContainerId());
     if (attempt != null) {
       attempt.announcePreemption(container.getContainerId());
     }

@@ -74,7 +74,6 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   private QueueQueries queries;
   private ClusterState cluster;
   private ContainerResizes resizes;
-  private LockedSchedulerState schedulerState;
   private RoundDriver rounds;
   private BridgeService service;
   private NodeLifecycle nodes;
@@ -99,7 +98,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     cluster = new ClusterState(clock, new SharedLabels(rmContext));
     tree = new QueueTree(conf);
     queries = new QueueQueries(tree);
-    containers = new ContainerLifecycle(this, clock);
+    containers = new ContainerLifecycle(this, cluster, clock, () -> rounds.signal());
     PlanCommitter committer =
         new PlanCommitter(cluster, writeLock, containers::preempt, metrics);
     resizes = new ContainerResizes(cluster, committer, writeLock, System::nanoTime);
@@ -107,16 +106,17 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
         System::nanoTime);
     Progress progress = new Progress(cluster, committer, minimumAllocation, writeLock,
         System::nanoTime, config);
-    schedulerState = new LockedSchedulerState(cluster, tree, committer, fallback, progress, resizes,
-        writeLock, this::isReady);
-    rounds = createRounds(schedulerState, config, clock);
+    LockedSchedulerState state = new LockedSchedulerState(cluster, tree, committer, fallback,
+        progress, resizes, writeLock, this::isReady);
+    rounds = createRounds(state, config, clock);
     service = new BridgeService(rounds, metrics);
-    nodes = new NodeLifecycle(this, rmContext, clock,
+    nodes = new NodeLifecycle(this, rmContext, cluster, tree, clock, rounds, metrics,
         conf.getBoolean("yarn.scheduler.include-port-in-node-name", false));
-    applicationLifecycle = new ApplicationLifecycle(this, rmContext, cluster, tree, writeLock,
-        rounds, schedulerState.gate());
-    amHeartbeat = new AmHeartbeat(this, rounds, config, clock);
-    router = new SchedulerEventRouter(this, nodes, containers, applicationLifecycle);
+    applicationLifecycle = new ApplicationLifecycle(this, rmContext, cluster, tree, rounds,
+        state.gate());
+    amHeartbeat =
+        new AmHeartbeat(this, cluster, tree, resizes, rounds, state, config, clock);
+    router = new SchedulerEventRouter(nodes, containers, applicationLifecycle);
     super.serviceInit(conf);
     placeApplications(tree::pathOf);
     initializeMonitors(conf);
@@ -166,32 +166,6 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     rereadSettings(conf);
     if (isInState(STATE.STARTED)) {
       service.refresh();
-    }
-  }
-
-  /** Returns false in the first seconds after a recovery, when the nodes have not reported yet. */
-  boolean isReady() {
-    return !rmContext.isWorkPreservingRecoveryEnabled()
-        || rmContext.isSchedulerReadyForAllocatingContainers();
-  }
-
-  /** Signals that something happened that the policy should see. */
-  void signal() {
-    rounds.signal();
-  }
-
-  boolean hasPendingEvents() {
-    return schedulerState.hasPendingEvents();
-  }
-
-  /** Waits for decisions, for YARN's own tests: they expect decisions inline. */
-  void awaitDecisions() {
-    if (config.inlineWaitMs > 0) {
-      try {
-        rounds.awaitDecisions(config.inlineWaitMs);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 
@@ -319,7 +293,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   @Override
   public StatusSource status() {
-    return new SchedulerStatus(this, rmContext, config);
+    return new SchedulerStatus(this, bridge(), cluster, tree, metrics, clock, rmContext, config);
   }
 
   /** The zero of the engine's clock, in milliseconds since 1970. */

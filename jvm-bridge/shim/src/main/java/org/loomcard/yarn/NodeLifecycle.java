@@ -18,9 +18,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEven
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.facts.ContainerEndKind;
+import org.loomcard.yarn.hadoop.DelegatingScheduler;
+import org.loomcard.yarn.metrics.ShimMetrics;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 import org.loomcard.yarn.wire.EngineClock;
 import org.slf4j.Logger;
@@ -31,26 +35,31 @@ final class NodeLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(NodeLifecycle.class);
   /** How many nodes, or queues, get a label each time the scheduler's lock is taken. */
   private static final int SLICE = 100;
-  private final LoomcardScheduler scheduler;
+  private final DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn;
   private final RMContext rmContext;
   private final ClusterState cluster;
   private final QueueTree tree;
   private final EngineClock clock;
+  private final RoundDriver rounds;
+  private final ShimMetrics metrics;
   private final Lock readLock;
   private final Lock writeLock;
   private final boolean usePortForNodeName;
   private volatile boolean wasReady;
   private volatile boolean sawHeartbeat;
 
-  NodeLifecycle(LoomcardScheduler scheduler, RMContext rmContext, EngineClock clock,
-      boolean usePortForNodeName) {
-    this.scheduler = scheduler;
+  NodeLifecycle(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, RMContext rmContext,
+      ClusterState cluster, QueueTree tree, EngineClock clock, RoundDriver rounds,
+      ShimMetrics metrics, boolean usePortForNodeName) {
+    this.yarn = yarn;
     this.rmContext = rmContext;
-    this.cluster = scheduler.cluster();
-    this.tree = scheduler.queues();
+    this.cluster = cluster;
+    this.tree = tree;
     this.clock = clock;
-    this.readLock = scheduler.readLock();
-    this.writeLock = scheduler.writeLock();
+    this.rounds = rounds;
+    this.metrics = metrics;
+    this.readLock = yarn.readLock();
+    this.writeLock = yarn.writeLock();
     this.usePortForNodeName = usePortForNodeName;
   }
 
@@ -59,25 +68,25 @@ final class NodeLifecycle {
     writeLock.lock();
     try {
       LoomcardNode node = cluster.addNode(rmNode, usePortForNodeName);
-      scheduler.nodeTracker().addNode(node);
+      yarn.nodeTracker().addNode(node);
       if (rmContext.getNodeLabelManager() != null) {
         rmContext.getNodeLabelManager().activateNode(node.getNodeID(), node.getTotalResource());
       }
       count(node);
-      scheduler.recoverContainersOnNode(reports, rmNode);
+      yarn.recoverContainersOnNode(reports, rmNode);
       LOG.info("Added node {}; the cluster has {}", node.getNodeID(),
-          scheduler.getClusterResource());
+          yarn.getClusterResource());
     } finally {
       writeLock.unlock();
     }
-    scheduler.signal();
+    rounds.signal();
   }
 
   /** Counts the node's capacity to its partition, of which the queues get their shares. */
   private void count(LoomcardNode node) {
     tree.partitions().put(node.getNodeID(), node.getPartition(),
         Amounts.of(node.getTotalResource()));
-    tree.resize(scheduler.getClusterResource());
+    tree.resize(yarn.getClusterResource());
   }
 
   void remove(RMNode rmNode) {
@@ -91,40 +100,40 @@ final class NodeLifecycle {
         rmContext.getNodeLabelManager().deactivateNode(node.getNodeID());
       }
       for (RMContainer container : node.getCopiedListOfRunningContainers()) {
-        scheduler.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(
+        yarn.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(
             container.getContainerId(), SchedulerUtils.LOST_CONTAINER), RMContainerEventType.KILL);
         node.releaseContainer(container.getContainerId(), true);
       }
-      scheduler.nodeTracker().removeNode(node.getNodeID());
+      yarn.nodeTracker().removeNode(node.getNodeID());
       cluster.removeNode(node, ContainerEndKind.of(rmNode.getState()));
       tree.partitions().remove(node.getNodeID());
-      tree.resize(scheduler.getClusterResource());
+      tree.resize(yarn.getClusterResource());
       LOG.info("Removed node {}; the cluster has {}", node.getNodeID(),
-          scheduler.getClusterResource());
+          yarn.getClusterResource());
     } finally {
       writeLock.unlock();
     }
-    scheduler.signal();
+    rounds.signal();
   }
 
   private LoomcardNode find(NodeId id) {
-    return scheduler.nodeTracker().getNode(id);
+    return yarn.nodeTracker().getNode(id);
   }
 
   /** Handles a heartbeat. One that changes nothing leaves no record and starts no round. */
   void heartbeat(RMNode rmNode) {
     if (!sawHeartbeat) { // a new process gets a snapshot, which would hide this heartbeat from it
-      scheduler.awaitDecisions();
+      rounds.awaitInline();
       sawHeartbeat = true;
     }
-    scheduler.metrics().nodeUpdated();
+    metrics.nodeUpdated();
     readLock.lock();
     try {
-      scheduler.updateNode(rmNode, Time.now());
+      yarn.updateNode(rmNode, Time.now());
       LoomcardNode node = find(rmNode.getNodeID());
       if (node != null) {
         for (RMContainer container : node.takeOverdue(clock.nowMs())) {
-          scheduler.killContainer(container);
+          yarn.killContainer(container);
         }
         if (tree.policyConfig().needsHeartbeats()) {
           cluster.heartbeat(node);
@@ -135,18 +144,18 @@ final class NodeLifecycle {
       readLock.unlock();
     }
     tree.refreshMetrics(clock.nowMs());
-    boolean ready = scheduler.isReady();
+    boolean ready = yarn.isReady();
     if (!cluster.events().isEmpty() || ready && !wasReady) {
       wasReady = ready;
-      scheduler.signal();
+      rounds.signal();
     }
-    scheduler.awaitDecisions();
+    rounds.awaitInline();
   }
 
   void resize(RMNode rmNode, ResourceOption option) {
     writeLock.lock();
     try {
-      scheduler.resizeNode(rmNode, option);
+      yarn.resizeNode(rmNode, option);
       LoomcardNode node = find(rmNode.getNodeID());
       if (node != null) {
         cluster.nodeResized(node);
@@ -155,7 +164,7 @@ final class NodeLifecycle {
     } finally {
       writeLock.unlock();
     }
-    scheduler.signal();
+    rounds.signal();
   }
 
   /** Relabels nodes, some at a time: an administrator may relabel the whole cluster at once. */
@@ -172,13 +181,13 @@ final class NodeLifecycle {
         }
         more = left.hasNext();
         if (!more && moved) { // YARN also sends this event for each node that registers
-          scheduler.updateTrackedLabels();
+          yarn.updateTrackedLabels();
         }
       } finally {
         writeLock.unlock();
       }
     }
-    scheduler.signal();
+    rounds.signal();
   }
 
   /** Makes the metrics of these labels, for some queues at a time. */

@@ -1,8 +1,5 @@
 package org.loomcard.yarn;
 
-import org.apache.hadoop.yarn.api.records.ContainerId;
-import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
-import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
@@ -23,14 +20,12 @@ import org.slf4j.LoggerFactory;
 /** Sends each of the ResourceManager's scheduler events to the method that handles it. */
 final class SchedulerEventRouter {
   private static final Logger LOG = LoggerFactory.getLogger(SchedulerEventRouter.class);
-  private final LoomcardScheduler scheduler;
   private final NodeLifecycle nodes;
   private final ContainerLifecycle containers;
   private final ApplicationLifecycle applications;
 
-  SchedulerEventRouter(LoomcardScheduler scheduler, NodeLifecycle nodes,
-      ContainerLifecycle containers, ApplicationLifecycle applications) {
-    this.scheduler = scheduler;
+  SchedulerEventRouter(NodeLifecycle nodes, ContainerLifecycle containers,
+      ApplicationLifecycle applications) {
     this.nodes = nodes;
     this.containers = containers;
     this.applications = applications;
@@ -38,19 +33,61 @@ final class SchedulerEventRouter {
 
   void route(SchedulerEvent event) {
     switch (event.getType()) {
-      case NODE_ADDED: nodeAdded((NodeAddedSchedulerEvent) event); break;
-      case NODE_REMOVED: nodeRemoved((NodeRemovedSchedulerEvent) event); break;
-      case NODE_UPDATE: nodes.heartbeat(((NodeUpdateSchedulerEvent) event).getRMNode()); break;
-      case NODE_RESOURCE_UPDATE: nodeResized((NodeResourceUpdateSchedulerEvent) event); break;
+      case NODE_ADDED:
+        NodeAddedSchedulerEvent added = (NodeAddedSchedulerEvent) event;
+        nodes.add(added.getAddedRMNode(), added.getContainerReports());
+        break;
+      case NODE_REMOVED:
+        nodes.remove(((NodeRemovedSchedulerEvent) event).getRemovedRMNode());
+        break;
+      case NODE_UPDATE:
+        nodes.heartbeat(((NodeUpdateSchedulerEvent) event).getRMNode());
+        break;
+      case NODE_RESOURCE_UPDATE:
+        NodeResourceUpdateSchedulerEvent resized = (NodeResourceUpdateSchedulerEvent) event;
+        nodes.resize(resized.getRMNode(), resized.getResourceOption());
+        break;
       case NODE_LABELS_UPDATE:
         nodes.relabel(((NodeLabelsUpdateSchedulerEvent) event).getUpdatedNodeToLabels());
         break;
-      case APP_ADDED: applicationAdded((AppAddedSchedulerEvent) event); break;
-      case APP_REMOVED: applicationRemoved((AppRemovedSchedulerEvent) event); break;
-      case APP_ATTEMPT_ADDED: attemptAdded((AppAttemptAddedSchedulerEvent) event); break;
-      case APP_ATTEMPT_REMOVED: attemptRemoved((AppAttemptRemovedSchedulerEvent) event); break;
-      case CONTAINER_EXPIRED: containerExpired((ContainerExpiredSchedulerEvent) event); break;
-      case RELEASE_CONTAINER: containerReleased((ReleaseContainerEvent) event); break;
+      default:
+        routeApplication(event);
+    }
+  }
+
+  private void routeApplication(SchedulerEvent event) {
+    switch (event.getType()) {
+      case APP_ADDED:
+        applications.submissions().add((AppAddedSchedulerEvent) event);
+        break;
+      case APP_REMOVED:
+        AppRemovedSchedulerEvent removed = (AppRemovedSchedulerEvent) event;
+        applications.finishApplication(removed.getApplicationID(), removed.getFinalState());
+        break;
+      case APP_ATTEMPT_ADDED:
+        AppAttemptAddedSchedulerEvent begun = (AppAttemptAddedSchedulerEvent) event;
+        applications.addAttempt(begun.getApplicationAttemptId(),
+            begun.getTransferStateFromPreviousAttempt(), begun.getIsAttemptRecovering());
+        break;
+      case APP_ATTEMPT_REMOVED:
+        AppAttemptRemovedSchedulerEvent ended = (AppAttemptRemovedSchedulerEvent) event;
+        applications.finishAttempt(ended.getApplicationAttemptID(), ended.getFinalAttemptState(),
+            ended.getKeepContainersAcrossAppAttempts());
+        break;
+      default:
+        routeContainer(event);
+    }
+  }
+
+  private void routeContainer(SchedulerEvent event) {
+    switch (event.getType()) {
+      case CONTAINER_EXPIRED:
+        ContainerExpiredSchedulerEvent expired = (ContainerExpiredSchedulerEvent) event;
+        containers.expire(expired.getContainerId(), expired.isIncrease());
+        break;
+      case RELEASE_CONTAINER:
+        containers.release(((ReleaseContainerEvent) event).getContainer());
+        break;
       case MARK_CONTAINER_FOR_PREEMPTION:
         containers.announcePreemption(((ContainerPreemptEvent) event).getContainer());
         break;
@@ -58,58 +95,8 @@ final class SchedulerEventRouter {
         containers.endByPreemption(((ContainerPreemptEvent) event).getContainer(),
             SchedulerUtils.PREEMPTED_CONTAINER);
         break;
-      default: LOG.debug("{} does not concern Loomcard", event.getType());
+      default:
+        LOG.debug("{} does not concern Loomcard", event.getType());
     }
-  }
-
-  private void nodeAdded(NodeAddedSchedulerEvent event) {
-    nodes.add(event.getAddedRMNode(), event.getContainerReports());
-  }
-
-  private void nodeRemoved(NodeRemovedSchedulerEvent event) {
-    nodes.remove(event.getRemovedRMNode());
-  }
-
-  private void nodeResized(NodeResourceUpdateSchedulerEvent event) {
-    scheduler.updateNodeResource(event.getRMNode(), event.getResourceOption());
-  }
-
-  private void applicationAdded(AppAddedSchedulerEvent event) {
-    applications.submissions().add(event);
-  }
-
-  private void applicationRemoved(AppRemovedSchedulerEvent event) {
-    applications.finishApplication(event.getApplicationID(),
-        event.getFinalState());
-  }
-
-  private void attemptAdded(AppAttemptAddedSchedulerEvent event) {
-    applications.addAttempt(event.getApplicationAttemptId(),
-        event.getTransferStateFromPreviousAttempt(),
-        event.getIsAttemptRecovering());
-  }
-
-  private void attemptRemoved(AppAttemptRemovedSchedulerEvent event) {
-    applications.finishAttempt(event.getApplicationAttemptID(),
-        event.getFinalAttemptState(),
-        event.getKeepContainersAcrossAppAttempts());
-  }
-
-  private void containerExpired(ContainerExpiredSchedulerEvent event) {
-    ContainerId id = event.getContainerId();
-    if (event.isIncrease()) {
-      scheduler.rollBackIncrease(id);
-    } else {
-      containers.end(scheduler.getRMContainer(id),
-          SchedulerUtils.createAbnormalContainerStatus(id, SchedulerUtils.EXPIRED_CONTAINER),
-          RMContainerEventType.EXPIRE);
-    }
-  }
-
-  private void containerReleased(ReleaseContainerEvent event) {
-    RMContainer container = event.getContainer();
-    containers.end(container,
-        SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
-            SchedulerUtils.RELEASED_CONTAINER), RMContainerEventType.RELEASED);
   }
 }

@@ -12,22 +12,29 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.hadoop.DelegatingScheduler;
+import org.loomcard.yarn.metrics.ShimMetrics;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 import org.loomcard.yarn.queues.Entitlements;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.state.Reservation;
+import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.status.ReservationStatus;
+import org.loomcard.yarn.state.LoomcardNode;
+import org.loomcard.yarn.state.Reservation;
 import org.loomcard.yarn.status.LabelStatus;
 import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
+import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.StatusSource;
 import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.wire.EngineClock;
 
 /**
  * The scheduler as its page and its REST document show it. Reads the scheduler's state and queues
@@ -36,13 +43,25 @@ import org.loomcard.yarn.swap.ConfigSwapResult;
 final class SchedulerStatus implements StatusSource {
   /** How many users are shown of each queue that limits their applications: those with the most. */
   private static final int USERS_SHOWN = 10;
-  private final LoomcardScheduler scheduler;
+  private final DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn;
+  private final Bridge bridge;
+  private final ClusterState cluster;
+  private final QueueTree tree;
+  private final ShimMetrics metrics;
+  private final EngineClock clock;
   private final RMContext context;
   private final BridgeConfig config;
   private final ApplyToken token;
 
-  SchedulerStatus(LoomcardScheduler scheduler, RMContext context, BridgeConfig config) {
-    this.scheduler = scheduler;
+  SchedulerStatus(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, Bridge bridge,
+      ClusterState cluster, QueueTree tree, ShimMetrics metrics, EngineClock clock,
+      RMContext context, BridgeConfig config) {
+    this.yarn = yarn;
+    this.bridge = bridge;
+    this.cluster = cluster;
+    this.tree = tree;
+    this.metrics = metrics;
+    this.clock = clock;
     this.context = context;
     this.config = config;
     token = new ApplyToken(config.stateDir);
@@ -55,42 +74,42 @@ final class SchedulerStatus implements StatusSource {
 
   @Override
   public BridgeStatus bridge() {
-    return scheduler.bridge().status();
+    return bridge.status();
   }
 
   @Override
   public long startedAtMs() {
-    return scheduler.startedAtMs();
+    return clock.epochMs();
   }
 
   @Override
   public long allocatedByPolicy() {
-    return scheduler.metrics().allocatedByPolicy();
+    return metrics.allocatedByPolicy();
   }
 
   @Override
   public long allocatedByFallback() {
-    return scheduler.metrics().allocatedByFallback();
+    return metrics.allocatedByFallback();
   }
 
   @Override
   public Map<String, Long> refusals() {
-    return scheduler.metrics().refused();
+    return metrics.refused();
   }
 
   @Override
   public int nodes() {
-    return scheduler.getNumClusterNodes();
+    return yarn.getNumClusterNodes();
   }
 
   @Override
   public Map<String, Long> capacity() {
-    return named(Amounts.of(scheduler.getClusterResource()));
+    return named(Amounts.of(yarn.getClusterResource()));
   }
 
   @Override
   public Map<String, Long> smallest() {
-    return named(Amounts.of(scheduler.getMinimumResourceCapability()));
+    return named(Amounts.of(yarn.getMinimumResourceCapability()));
   }
 
   @Override
@@ -105,7 +124,7 @@ final class SchedulerStatus implements StatusSource {
       }
     }
     long[] nothing = new long[Amounts.names().length];
-    List<LoomcardQueue> queues = scheduler.queues().queues();
+    List<LoomcardQueue> queues = tree.queues();
     long[][] entitled = entitlements(queues, pending);
     Map<String, QueueStatus> shown = new LinkedHashMap<>();
     for (int i = 0; i < queues.size(); i++) {
@@ -136,7 +155,7 @@ final class SchedulerStatus implements StatusSource {
       Amounts.add(wanted[i], pending.getOrDefault(queue, new long[wanted[i].length]));
     }
     return new Entitlements(parents, weights, guaranteed, maximum, wanted)
-        .of(Amounts.of(scheduler.getClusterResource()));
+        .of(Amounts.of(yarn.getClusterResource()));
   }
 
   private static QueueLimitStatus state(LoomcardQueue queue, long[] entitled) {
@@ -160,7 +179,7 @@ final class SchedulerStatus implements StatusSource {
   @Override
   public List<ReservationStatus> reservations() {
     List<ReservationStatus> shown = new ArrayList<>();
-    for (Reservation reservation : scheduler.cluster().reservations().all()) {
+    for (Reservation reservation : cluster.reservations().all()) {
       shown.add(new ReservationStatus(reservation.attempt.application().id().toString(),
           reservation.attempt.application().queue().path(), reservation.node.getNodeID().toString(),
           reservation.priority(), reservation.allocationRequestId(), named(reservation.size()),
@@ -171,23 +190,23 @@ final class SchedulerStatus implements StatusSource {
 
   @Override
   public List<AppliedConfig> history() {
-    return scheduler.bridge().history();
+    return bridge.history();
   }
 
   @Override
   public ConfigSwapResult apply(String yaml, String name, String user) {
-    return scheduler.bridge().swap(yaml, name, user, config.swapDeadlineMs);
+    return bridge.swap(yaml, name, user, config.swapDeadlineMs);
   }
 
   @Override
   public ConfigSwapResult dryRun(String yaml, String name) {
-    return scheduler.bridge().dryRun(yaml, name, config.swapDeadlineMs);
+    return bridge.dryRun(yaml, name, config.swapDeadlineMs);
   }
 
   /** Returns the current attempts of all live applications, in order of submission. */
   private Collection<LoomcardAttempt> attempts() {
     List<LoomcardAttempt> attempts = new ArrayList<>();
-    scheduler.getSchedulerApplications().forEach((id, application) -> {
+    yarn.getSchedulerApplications().forEach((id, application) -> {
       if (application.getCurrentAppAttempt() != null) {
         attempts.add(application.getCurrentAppAttempt());
       }

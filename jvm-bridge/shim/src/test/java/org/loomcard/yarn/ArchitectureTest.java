@@ -24,8 +24,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.junit.BeforeClass;
 import org.junit.Test;
 import org.loomcard.yarn.state.ClusterState;
-import org.loomcard.yarn.state.Reservations;
 import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.Reservations;
 
 /** Which package of the Java side may use which, and which class may do what. */
 public final class ArchitectureTest {
@@ -128,6 +128,13 @@ public final class ArchitectureTest {
         .should().dependOnClassesThat(isOurs("neither web, status nor a value of it",
             type -> !room(type).startsWith("web") && !room(type).equals("status")
                 && !SHOWN.contains(type.getSimpleName()))).check(ours);
+  }
+
+  /** Every part gets what it needs, and not the whole scheduler: the root package has no cycle. */
+  @Test
+  public void noPartKnowsTheWholeScheduler() {
+    noClasses().that(areNone("LoomcardScheduler"))
+        .should().dependOnClassesThat().haveSimpleName("LoomcardScheduler").check(ours);
   }
 
   /** Containers are allocated and room is reserved only after the checks of the commit. */

@@ -88,11 +88,6 @@ public final class ScriptedRounds implements RoundDriver {
   }
 
   @Override
-  public boolean awaitDecisions(long ms) {
-    return true;
-  }
-
-  @Override
   public void stop() {
   }
 

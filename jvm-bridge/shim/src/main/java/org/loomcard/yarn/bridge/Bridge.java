@@ -203,13 +203,22 @@ public final class Bridge implements RoundDriver {
     return loop.status();
   }
 
+  @Override
+  public void awaitInline() {
+    if (onHeartbeatsOnly) {
+      try {
+        awaitDecisions(config.inlineWaitMs);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
   /**
-   * Waits until all that was signalled has been decided. For YARN's own tests, which expect
-   * decisions inline.
+   * Waits until all that was signalled has been decided; for tests.
    *
    * @return false when that took longer than {@code ms}
    */
-  @Override
   public boolean awaitDecisions(long ms) throws InterruptedException {
     return loop.awaitDecisions(ms);
   }

@@ -72,6 +72,12 @@ public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
     }
   }
 
+  /** Returns false in the first seconds after a recovery, when the nodes have not reported yet. */
+  public final boolean isReady() {
+    return !rmContext.isWorkPreservingRecoveryEnabled()
+        || rmContext.isSchedulerReadyForAllocatingContainers();
+  }
+
   @Override
   public final void setRMContext(RMContext context) {
     rmContext = context;
