@@ -22,9 +22,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.TrialGate;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCompat;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;

@@ -7,10 +7,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstant
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
-import org.loomcard.yarn.facts.ContainerEndKind;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.ContainerEndKind;
 import org.loomcard.yarn.state.ContainerEntry;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;

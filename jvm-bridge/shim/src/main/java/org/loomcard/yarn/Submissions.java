@@ -14,8 +14,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.TrialGate;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.hadoop.HadoopCompat;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;

@@ -34,7 +34,7 @@ public final class ArchitectureTest {
   private static final Map<String, Set<String>> MAY_USE = new TreeMap<>();
   /** The way to the policy process and back. */
   private static final String[] WITHOUT_YARN = {
-      "json", "policyconfig", "wire", "process", "rounds", "swap", "bridge",
+      "json", "config", "wire", "process", "rounds", "bridge",
   };
   /** The values that the web side gets from {@code StatusSource}. */
   private static final Set<String> SHOWN = names("BridgeStatus", "State", "BridgeCounters",
@@ -44,25 +44,20 @@ public final class ArchitectureTest {
 
   static {
     mayUse("json");
-    mayUse("policyconfig", "json");
-    mayUse("wire", "json", "policyconfig");
-    mayUse("process", "json", "policyconfig", "wire");
-    mayUse("rounds", "json", "policyconfig", "wire", "process");
-    mayUse("swap", "json", "policyconfig", "wire", "process", "rounds");
-    mayUse("bridge", "json", "policyconfig", "wire", "process", "rounds", "swap");
-    mayUse("statestore", "policyconfig");
-    mayUse("facts");
+    mayUse("config", "json");
+    mayUse("wire", "json", "config");
+    mayUse("process", "json", "config", "wire");
+    mayUse("rounds", "json", "config", "wire", "process");
+    mayUse("bridge", "json", "config", "wire", "process", "rounds");
     mayUse("hadoop");
-    mayUse("amounts", "policyconfig");
-    mayUse("queues", "policyconfig", "amounts");
-    mayUse("state", "policyconfig", "wire", "facts", "hadoop", "amounts", "queues");
-    mayUse("metrics", "policyconfig", "rounds", "bridge");
-    mayUse("commit", "policyconfig", "wire", "rounds", "hadoop", "amounts", "queues", "state",
-        "metrics");
-    mayUse("status", "policyconfig", "swap", "bridge");
-    mayUse("rehearsal", "json", "policyconfig", "bridge", "status");
+    mayUse("queues", "config");
+    mayUse("state", "config", "wire", "hadoop", "queues");
+    mayUse("metrics", "config", "rounds", "bridge");
+    mayUse("commit", "config", "wire", "rounds", "hadoop", "queues", "state", "metrics");
+    mayUse("status", "config", "bridge");
+    mayUse("rehearsal", "json", "config", "bridge", "status");
     mayUse("web.tables");
-    mayUse("web", "policyconfig", "rounds", "swap", "bridge", "status", "web.tables");
+    mayUse("web", "config", "rounds", "bridge", "status", "web.tables");
   }
 
   private static void mayUse(String user, String... used) {
@@ -112,10 +107,12 @@ public final class ArchitectureTest {
         .check(ours);
   }
 
+  /** Except that the configuration is kept where YARN keeps its own state. */
   @Test
   public void theWayToThePolicyKnowsNothingOfYarn() {
     for (String each : WITHOUT_YARN) {
       noClasses().that().resideInAPackage(ROOT + "." + each)
+          .and().haveNameNotMatching(".*\\.(StateStores|ZooKeeperStateStore)(\\$.*)?")
           .should().dependOnClassesThat().resideInAPackage("org.apache.hadoop.yarn..")
           .check(ours);
     }

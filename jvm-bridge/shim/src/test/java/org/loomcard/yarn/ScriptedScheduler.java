@@ -1,7 +1,7 @@
 package org.loomcard.yarn;
 
 import org.loomcard.yarn.bridge.RoundDriver;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.rounds.SchedulerState;
 import org.loomcard.yarn.wire.EngineClock;
 

@@ -27,8 +27,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEv
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEventType;
 import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.LoomcardScheduler;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.amounts.LabelUse;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.state.LoomcardAttempt;
 
 /**

@@ -25,9 +25,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.bridge.ConfigSwapResult;
 import org.loomcard.yarn.chaos.load.CommandLoop;
 import org.loomcard.yarn.rounds.BridgeCounters;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.rounds.SchedulerState;
 
 /**
  * The production ResourceManager in a JVM of its own, without its pages, that answers what it holds

@@ -2,7 +2,7 @@ package org.loomcard.yarn.bridge;
 
 import java.util.List;
 import java.util.Map;
-import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.rounds.BridgeCounters;
 import org.loomcard.yarn.rounds.PolicyFault;
 import org.loomcard.yarn.rounds.QueueStall;

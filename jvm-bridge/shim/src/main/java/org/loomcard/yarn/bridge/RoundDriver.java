@@ -1,7 +1,6 @@
 package org.loomcard.yarn.bridge;
 
 import java.io.IOException;
-import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** What runs the rounds: the {@link Bridge} to the policy process, or a test's own driver. */
 public interface RoundDriver {

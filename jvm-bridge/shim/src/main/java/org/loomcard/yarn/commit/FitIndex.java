@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.state.LoomcardNode;
 
 /**

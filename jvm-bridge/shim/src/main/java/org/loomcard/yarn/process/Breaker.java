@@ -1,6 +1,6 @@
 package org.loomcard.yarn.process;
 
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /**
  * Counts bad rounds and says when the fallback must serve, and how long to wait before the policy

@@ -4,9 +4,9 @@ import java.io.File;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.json.JsonCursor;
 import org.loomcard.yarn.json.MessageException;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

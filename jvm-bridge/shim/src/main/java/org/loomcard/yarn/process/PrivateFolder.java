@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import org.loomcard.yarn.policyconfig.SecretFile;
+import org.loomcard.yarn.config.SecretFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -3,8 +3,7 @@ package org.loomcard.yarn.queues;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.QueueState;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.policyconfig.QueueSpec;
+import org.loomcard.yarn.config.QueueSpec;
 
 /**
  * What a queue and the queues above it allow applications: how many may come, how large their

@@ -3,8 +3,6 @@ package org.loomcard.yarn.queues;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ContainerId;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.amounts.LabelUse;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

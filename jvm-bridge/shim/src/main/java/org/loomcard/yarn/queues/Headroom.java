@@ -2,8 +2,6 @@ package org.loomcard.yarn.queues;
 
 import java.util.Collection;
 import java.util.Collections;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.amounts.PartitionCapacities;
 
 /** What a queue still leaves to a user, on the nodes of some labels. */
 public final class Headroom {

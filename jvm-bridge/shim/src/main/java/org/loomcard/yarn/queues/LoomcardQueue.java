@@ -21,12 +21,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ActiveUsersManage
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.amounts.LabelShares;
-import org.loomcard.yarn.amounts.LabelUse;
-import org.loomcard.yarn.amounts.PartitionCapacities;
-import org.loomcard.yarn.policyconfig.Limit;
-import org.loomcard.yarn.policyconfig.QueueSpec;
+import org.loomcard.yarn.config.Limit;
+import org.loomcard.yarn.config.QueueSpec;
 
 /**
  * One queue. It keeps its use and its metrics when policy configurations change, as long as each

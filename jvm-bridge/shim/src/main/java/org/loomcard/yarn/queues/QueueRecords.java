@@ -6,7 +6,6 @@ import org.apache.hadoop.yarn.api.records.QueueInfo;
 import org.apache.hadoop.yarn.api.records.QueueStatistics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.util.Records;
-import org.loomcard.yarn.amounts.Amounts;
 
 /** YARN's records of a queue, as clients get them. */
 final class QueueRecords {

@@ -10,11 +10,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.amounts.LabelShares;
-import org.loomcard.yarn.amounts.PartitionCapacities;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.policyconfig.QueueSpec;
+import org.loomcard.yarn.config.PolicyConfig;
+import org.loomcard.yarn.config.QueueSpec;
 
 /**
  * The queues of the policy configuration applied last. Changed under the scheduler's write lock

@@ -7,8 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.amounts.LabelUse;
 
 /**
  * What the live containers of one queue and all queues below it use: in all, by user, by node label

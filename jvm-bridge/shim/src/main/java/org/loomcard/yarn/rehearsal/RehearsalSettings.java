@@ -3,7 +3,7 @@ package org.loomcard.yarn.rehearsal;
 import java.io.File;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /**
  * What a rehearsal changes in the configuration: it must not listen where the cluster calls, write

@@ -3,8 +3,8 @@ package org.loomcard.yarn.rounds;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
-import org.loomcard.yarn.policyconfig.ConfigRefusedException;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.config.ConfigRefusedException;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.PlanMessage;
 

@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.wire.AskRecord;
 
 /**

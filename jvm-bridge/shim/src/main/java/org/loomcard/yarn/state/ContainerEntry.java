@@ -4,8 +4,7 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.facts.RunTimes;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.wire.ContainerRecord;
 
 /**

@@ -9,8 +9,6 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
-import org.loomcard.yarn.facts.HintBudget;
-import org.loomcard.yarn.facts.Hints;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.queues.Charges;
 import org.loomcard.yarn.queues.LoomcardQueue;

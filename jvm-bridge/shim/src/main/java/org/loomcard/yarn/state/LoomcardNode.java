@@ -11,7 +11,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.queues.Amounts;
 
 /**
  * One node. It informs the cluster state when the room of a container is free again, and remembers

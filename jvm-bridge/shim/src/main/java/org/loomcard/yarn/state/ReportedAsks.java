@@ -8,9 +8,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.facts.AskKey;
 import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.wire.AskRecord;
 import org.loomcard.yarn.wire.Records;
 

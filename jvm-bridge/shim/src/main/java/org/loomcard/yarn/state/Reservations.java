@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.ReasonCodes;
-import org.loomcard.yarn.wire.ReservationRecord;
 import org.loomcard.yarn.wire.Records;
+import org.loomcard.yarn.wire.ReservationRecord;
 
 /**
  * All reservations. For one ask of an application at a time, at most one per node, and for a queue

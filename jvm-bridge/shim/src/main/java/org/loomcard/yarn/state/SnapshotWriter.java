@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.wire.ContainerRecord;
 import org.loomcard.yarn.wire.Records;
 

@@ -3,9 +3,9 @@ package org.loomcard.yarn.status;
 import java.util.List;
 import java.util.Map;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.policyconfig.AppliedConfig;
-import org.loomcard.yarn.policyconfig.ApplyToken;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.bridge.ConfigSwapResult;
+import org.loomcard.yarn.config.AppliedConfig;
+import org.loomcard.yarn.config.ApplyToken;
 
 /**
  * What the scheduler shows about itself, and the one thing that can be requested of it over the

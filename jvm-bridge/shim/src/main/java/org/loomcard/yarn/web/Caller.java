@@ -13,7 +13,7 @@ final class Caller {
    * send it without asking first, which the ResourceManager does not allow.
    */
   static final String MEANT = "X-XSRF-HEADER";
-  /** The header with the {@link org.loomcard.yarn.policyconfig.ApplyToken}. */
+  /** The header with the {@link org.loomcard.yarn.config.ApplyToken}. */
   static final String TOKEN = "X-Loomcard-Token";
   private static final String HTTP_AUTHENTICATION = "hadoop.http.authentication.type";
   private static final String SIMPLE = "simple";

@@ -7,8 +7,8 @@ import org.apache.hadoop.security.authorize.AccessControlList;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer;
 import org.apache.hadoop.yarn.security.YarnAuthorizationProvider;
-import org.loomcard.yarn.policyconfig.ApplyToken;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.ApplyToken;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /**
  * Who may apply a policy: YARN's administrators, whether or not YARN's other ACLs are on. By

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
-import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.config.AppliedConfig;
 
 /** The applied configurations that are still kept, newest first; the first one is in force. */
 final class PolicyHistory {

@@ -16,9 +16,9 @@ import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
-import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.bridge.ConfigSwapResult;
+import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.status.StatusSource;
-import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

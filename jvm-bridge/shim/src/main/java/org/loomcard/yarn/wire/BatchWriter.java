@@ -2,8 +2,8 @@ package org.loomcard.yarn.wire;
 
 import java.util.Collection;
 import java.util.Map;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.json.JsonText;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
 
 /**
  * One batch as it grows: a method per record of docs/reference/wire.md, in the order of the call.

@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.json.JsonCursor;
 import org.loomcard.yarn.json.JsonText;
 import org.loomcard.yarn.json.MessageException;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
  * The first messages to a policy process that has started: who we are, and whether both sides fit.

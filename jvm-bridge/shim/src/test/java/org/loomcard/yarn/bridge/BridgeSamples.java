@@ -3,13 +3,12 @@ package org.loomcard.yarn.bridge;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import org.loomcard.yarn.policyconfig.AppliedConfig;
-import org.loomcard.yarn.policyconfig.ConfigRefusedException;
+import org.loomcard.yarn.config.AppliedConfig;
+import org.loomcard.yarn.config.ConfigRefusedException;
 import org.loomcard.yarn.rounds.BridgeCounters;
 import org.loomcard.yarn.rounds.PolicyFault;
 import org.loomcard.yarn.rounds.QueueStall;
 import org.loomcard.yarn.rounds.WaitReasons;
-import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** Statuses and ends of swaps that no bridge produced, for tests of what shows them. */
 public final class BridgeSamples {

@@ -6,8 +6,7 @@ import static org.junit.Assert.assertTrue;
 import java.io.File;
 import java.util.Arrays;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /** The whole bridge against a real Python process, well and misbehaved. */
 public class BridgeTest extends BridgeTestBase {

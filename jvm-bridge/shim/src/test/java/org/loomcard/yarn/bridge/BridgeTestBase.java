@@ -18,13 +18,12 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.policyconfig.LocalStateStore;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.policyconfig.StateStore;
+import org.loomcard.yarn.config.BridgeConfig;
+import org.loomcard.yarn.config.LocalStateStore;
+import org.loomcard.yarn.config.PolicyConfig;
+import org.loomcard.yarn.config.StateStore;
 import org.loomcard.yarn.process.PolicyProcess;
 import org.loomcard.yarn.process.RunningPolicy;
-import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.Handshake;
 

@@ -13,7 +13,7 @@ import java.util.Arrays;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /** Whenever a policy fails, what led to it is kept in one file, and few of these. */
 public class CapsulesTest extends BridgeTestBase {

@@ -10,9 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.swap.ConfigSwap;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /** Swaps of the policy configuration while the bridge runs, against a real Python process. */
 public class ConfigSwapTest extends BridgeTestBase {

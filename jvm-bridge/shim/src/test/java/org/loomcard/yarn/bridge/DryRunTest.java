@@ -10,8 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.util.Arrays;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /** A dry run answers as an apply would, and changes nothing. */
 public class DryRunTest extends BridgeTestBase {

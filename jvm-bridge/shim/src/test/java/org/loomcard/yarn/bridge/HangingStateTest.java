@@ -9,10 +9,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.After;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.policyconfig.LocalStateStore;
-import org.loomcard.yarn.policyconfig.StateStore;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.config.BridgeConfig;
+import org.loomcard.yarn.config.LocalStateStore;
+import org.loomcard.yarn.config.StateStore;
 import org.mockito.AdditionalAnswers;
 import org.mockito.stubbing.Answer;
 

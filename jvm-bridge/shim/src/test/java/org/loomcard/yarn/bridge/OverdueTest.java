@@ -11,7 +11,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.After;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.process.PolicyClient;
 import org.loomcard.yarn.process.PolicyFailureException;
 import org.loomcard.yarn.process.RunningPolicy;

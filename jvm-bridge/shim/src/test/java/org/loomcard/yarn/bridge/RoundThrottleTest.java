@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.process.Breaker;
 import org.loomcard.yarn.rounds.RefusalBackoff;
 import org.loomcard.yarn.rounds.Timers;

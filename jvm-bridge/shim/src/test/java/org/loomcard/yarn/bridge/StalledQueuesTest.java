@@ -10,7 +10,7 @@ import java.util.Collections;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.rounds.BridgeCounters;
 import org.loomcard.yarn.rounds.QueueStall;
 import org.loomcard.yarn.rounds.StalledAsk;

@@ -21,7 +21,7 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.junit.Test;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.rounds.StalledAsk;
 import org.loomcard.yarn.rounds.WaitReasons;
 import org.loomcard.yarn.state.LoomcardAttempt;

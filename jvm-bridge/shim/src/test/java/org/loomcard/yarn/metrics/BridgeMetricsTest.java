@@ -15,8 +15,8 @@ import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.junit.Test;
 import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.bridge.BridgeSamples;
-import org.loomcard.yarn.policyconfig.AppliedConfig;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.config.AppliedConfig;
+import org.loomcard.yarn.config.PolicyConfig;
 
 /** The bridge in Hadoop's metrics. */
 public class BridgeMetricsTest {

@@ -15,7 +15,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.bridge.PythonForTests;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /** The wire itself, against a real Python process that answers with what it was asked. */
 public class Py4jPolicyClientTest {

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.Uninterruptibles;
 import org.junit.Test;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.wire.Handshake;
 
 /** The thread that starts policy processes and writes files. */

@@ -13,7 +13,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.junit.Test;
 import org.loomcard.yarn.ConfigText;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.wire.Golden;
 
 /** What queues allow applications: the cases, and the words, of Python's tests. */

@@ -9,7 +9,6 @@ import java.io.File;
 import java.io.IOException;
 import java.util.Arrays;
 import org.junit.Test;
-import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.wire.Golden;
 
 /** What queues are shown to be entitled to is what the policy process gives them. */

@@ -33,7 +33,6 @@ import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
-import org.loomcard.yarn.amounts.Amounts;
 
 /** What a queue was charged for a container is what it gets back, whatever happened in between. */
 public class QueueChargesTest extends SchedulerTestBase {

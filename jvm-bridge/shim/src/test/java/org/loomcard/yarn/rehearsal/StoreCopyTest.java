@@ -23,7 +23,7 @@ import org.junit.After;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
-import org.loomcard.yarn.statestore.ZooKeeperForTests;
+import org.loomcard.yarn.config.ZooKeeperForTests;
 
 /** What a ResourceManager has stored, copied while it runs, can be recovered from the copy. */
 public final class StoreCopyTest {

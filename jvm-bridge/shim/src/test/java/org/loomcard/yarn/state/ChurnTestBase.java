@@ -35,7 +35,7 @@ import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /**
  * The real policy process behind a real ResourceManager, under seeded churn: asks, releases, ends,

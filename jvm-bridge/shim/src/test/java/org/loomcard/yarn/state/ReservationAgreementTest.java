@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.Test;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.bridge.ConfigSwapResult;
 
 /**
  * The policy process and the scheduler's state know the same reservations, while applications,

@@ -38,7 +38,7 @@ import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
-import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.queues.Amounts;
 
 /**
  * YARN lets a container shrink by a second one, which it never counts as begun; whatever happens

@@ -32,7 +32,7 @@ import org.junit.BeforeClass;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.BridgeSamples;
 import org.loomcard.yarn.bridge.Until;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.config.BridgeConfig;
 
 /** Whose changes a ResourceManager takes over HTTP that does not prove who calls. */
 public final class CallerTest {

@@ -17,7 +17,7 @@ import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
-import org.loomcard.yarn.policyconfig.ApplyToken;
+import org.loomcard.yarn.config.ApplyToken;
 
 /** A real ResourceManager with its web server on a port of the system's choice. */
 final class RunningRm {

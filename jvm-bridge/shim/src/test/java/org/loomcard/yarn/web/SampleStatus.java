@@ -8,18 +8,18 @@ import java.util.List;
 import java.util.Map;
 import org.loomcard.yarn.bridge.BridgeSamples;
 import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.bridge.ConfigSwapResult;
+import org.loomcard.yarn.config.AppliedConfig;
+import org.loomcard.yarn.config.ApplyToken;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.json.MessageException;
-import org.loomcard.yarn.policyconfig.AppliedConfig;
-import org.loomcard.yarn.policyconfig.ApplyToken;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.LabelStatus;
 import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
+import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.StatusSource;
 import org.loomcard.yarn.status.WaitingApplication;
 import org.loomcard.yarn.status.WaitingStatus;
-import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** A status with one of everything, and an answer to {@code apply} that the test chooses. */
 final class SampleStatus implements StatusSource {

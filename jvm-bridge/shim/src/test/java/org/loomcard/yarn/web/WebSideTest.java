@@ -23,7 +23,7 @@ import org.junit.Before;
 import org.junit.BeforeClass;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.BridgeSamples;
-import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.bridge.ConfigSwapResult;
 import org.w3c.dom.Document;
 
 /** The web side in a real ResourceManager, asked over HTTP. */

@@ -5,9 +5,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.loomcard.yarn.bridge.CompileReply;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.json.MessageException;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.swap.CompileReply;
 
 /** The files that the tests of both languages read. */
 public final class Golden {

@@ -13,7 +13,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import org.junit.Test;
-import org.loomcard.yarn.facts.Hints;
+import org.loomcard.yarn.state.Hints;
 
 /**
  * A hint is data of the submitting user: whatever text it is, the batch is one line of JSON, in

@@ -11,11 +11,11 @@ import java.util.Arrays;
 import java.util.Collections;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
+import org.loomcard.yarn.bridge.CompileReply;
+import org.loomcard.yarn.config.BridgeConfig;
+import org.loomcard.yarn.config.PolicyConfig;
+import org.loomcard.yarn.config.QueueSpec;
 import org.loomcard.yarn.json.MessageException;
-import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.policyconfig.QueueSpec;
-import org.loomcard.yarn.swap.CompileReply;
 
 /** Every message of docs/reference/wire.md against the golden files that Python reads too. */
 public class MessagesTest {

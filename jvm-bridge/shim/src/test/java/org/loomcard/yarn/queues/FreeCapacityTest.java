@@ -1,0 +1,31 @@
+package org.loomcard.yarn.queues;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.when;
+
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.junit.Test;
+
+/** What is free on all nodes. */
+public class FreeCapacityTest {
+  private static SchedulerNode node(int memory, int vcores) {
+    SchedulerNode node = mock(SchedulerNode.class);
+    when(node.getUnallocatedResource()).thenReturn(Resource.newInstance(memory, vcores));
+    return node;
+  }
+
+  /** A batch is written after the lock was released: what it says stays what it was. */
+  @Test
+  public void aSumThatWasReadStaysWhatItWas() {
+    FreeCapacity<SchedulerNode> free = new FreeCapacity<>();
+    SchedulerNode full = node(0, 13);
+    free.changed(full);
+    free.changed(node(1024, 2));
+    long[] read = free.total(node -> true);
+    free.removed(full);
+    assertArrayEquals(new long[] {1024, 15}, read);
+    assertArrayEquals(new long[] {1024, 2}, free.total(node -> true));
+  }
+}
