@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.Resource;
@@ -44,7 +44,7 @@ final class AmHeartbeat {
   private final SchedulerState state;
   private final AskLimits limits;
   private final EngineClock clock;
-  private final Lock readLock;
+  private final AutoCloseableLock readLock;
 
   AmHeartbeat(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, ClusterState cluster,
       QueueTree tree, ContainerResizes resizes, RoundDriver rounds, SchedulerState state,
@@ -70,8 +70,7 @@ final class AmHeartbeat {
     // gets before it is in state SCHEDULED, and the AM would never be launched.
     boolean asksForMaster = attempt.isWaitingForAMContainer() && !asks.isEmpty();
     List<List<ResourceRequest>> slices = slices(asks);
-    readLock.lock();
-    try {
+    try (AutoCloseableLock held = readLock.acquire()) {
       if (attempt.isStopped()) {
         LOG.info("Heartbeat of attempt {}, which has ended", attempt.getApplicationAttemptId());
         return null;
@@ -89,8 +88,6 @@ final class AmHeartbeat {
         attempt.updateResourceRequests(slices.get(0));
       }
       attempt.updateBlacklist(blacklistAdditions, blacklistRemovals);
-    } finally {
-      readLock.unlock();
     }
     takeRest(attempt, slices, releases);
     if (!asks.isEmpty()) {
@@ -106,21 +103,15 @@ final class AmHeartbeat {
   private void takeRest(LoomcardAttempt attempt, List<List<ResourceRequest>> slices,
       List<ContainerId> releases) {
     for (int i = 1; i < slices.size(); i++) {
-      readLock.lock();
-      try {
+      try (AutoCloseableLock held = readLock.acquire()) {
         if (!attempt.isStopped()) {
           attempt.updateResourceRequests(slices.get(i));
         }
-      } finally {
-        readLock.unlock();
       }
     }
     for (int start = SLICE; start < releases.size(); start += SLICE) {
-      readLock.lock();
-      try {
+      try (AutoCloseableLock held = readLock.acquire()) {
         release(attempt, releases, start);
-      } finally {
-        readLock.unlock();
       }
     }
   }
@@ -155,8 +146,7 @@ final class AmHeartbeat {
     Resource headroom = headroom(attempt);
     attempt.setHeadroom(headroom);
     attempt.setApplicationHeadroomForMetrics(headroom);
-    readLock.lock();
-    try {
+    try (AutoCloseableLock held = readLock.acquire()) {
       // Decreases first: pulling an increase makes YARN forget a decrease of the same container.
       // Every later pull of that decrease would fail.
       List<Container> decreased = attempt.pullNewlyDecreasedContainers();
@@ -169,8 +159,6 @@ final class AmHeartbeat {
       resizes.fetched(attempt, increased, promoted);
       return HadoopCompat.allocation(attempt, containers, headroom, increased, decreased, promoted,
           demoted);
-    } finally {
-      readLock.unlock();
     }
   }
 

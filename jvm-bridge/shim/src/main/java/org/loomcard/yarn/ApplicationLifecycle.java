@@ -3,8 +3,8 @@ package org.loomcard.yarn;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.Lock;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Priority;
@@ -43,7 +43,7 @@ final class ApplicationLifecycle {
   private final Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications;
   private final ClusterState cluster;
   private final QueueTree tree;
-  private final Lock writeLock;
+  private final AutoCloseableLock writeLock;
   private final RoundDriver rounds;
   private final TrialGate gate;
   private final Submissions submissions;
@@ -67,8 +67,7 @@ final class ApplicationLifecycle {
   }
 
   void finishApplication(ApplicationId id, RMAppState state) {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       gate.remove(id);
       SchedulerApplication<LoomcardAttempt> application = applications.remove(id);
       LoomcardApplication known = cluster.application(id);
@@ -78,15 +77,12 @@ final class ApplicationLifecycle {
       known.queue().getAbstractUsersManager().deactivateApplication(known.user(), id);
       application.stop(state);
       cluster.finishApplication(known, String.valueOf(state));
-    } finally {
-      writeLock.unlock();
     }
     rounds.signal();
   }
 
   void addAttempt(ApplicationAttemptId id, boolean keepsContainers, boolean recovering) {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       SchedulerApplication<LoomcardAttempt> application = applications.get(id.getApplicationId());
       LoomcardApplication known = cluster.application(id.getApplicationId());
       if (application == null || known == null) {
@@ -105,15 +101,12 @@ final class ApplicationLifecycle {
         rmContext.getDispatcher().getEventHandler()
             .handle(new RMAppAttemptEvent(id, RMAppAttemptEventType.ATTEMPT_ADDED));
       }
-    } finally {
-      writeLock.unlock();
     }
     rounds.signal();
   }
 
   void finishAttempt(ApplicationAttemptId id, RMAppAttemptState state, boolean keepContainers) {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       LoomcardAttempt attempt = yarn.getApplicationAttempt(id);
       if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
         LOG.warn("Unknown attempt {} has ended", id);
@@ -128,8 +121,6 @@ final class ApplicationLifecycle {
       }
       attempt.stop(state);
       cluster.finishAttempt(attempt, String.valueOf(state));
-    } finally {
-      writeLock.unlock();
     }
     rounds.signal();
   }
@@ -168,8 +159,7 @@ final class ApplicationLifecycle {
 
   /** Returns false when the configuration that was checked is no longer in force. */
   private boolean move(PolicyConfig checked, ApplicationId id, String target) throws YarnException {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       if (tree.policyConfig() != checked) {
         return false;
       }
@@ -187,8 +177,6 @@ final class ApplicationLifecycle {
       cluster.changeApplication(application, to, application.priority());
       LOG.info("Moved application {} from {} to {}", id, from.path(), to.path());
       return true;
-    } finally {
-      writeLock.unlock();
     }
   }
 
@@ -211,15 +199,12 @@ final class ApplicationLifecycle {
     }
     app.getApplicationSubmissionContext().setPriority(priority);
     store.write(rmContext, app); // not under the lock: a state store may be slow
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       SchedulerApplication<LoomcardAttempt> live = applications.get(id);
       if (live != null) {
         live.setPriority(priority);
         cluster.changeApplication(application, application.queue(), priority.getPriority());
       }
-    } finally {
-      writeLock.unlock();
     }
     rounds.signal();
     return priority;

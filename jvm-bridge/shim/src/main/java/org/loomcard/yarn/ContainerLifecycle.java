@@ -1,6 +1,6 @@
 package org.loomcard.yarn;
 
-import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
@@ -24,14 +24,10 @@ final class ContainerLifecycle {
   private final DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn;
   private final ClusterState cluster;
   private final EngineClock clock;
-  private final Lock readLock;
+  private final AutoCloseableLock readLock;
   private final Runnable signal;
 
-  /**
-   * Creates it.
-   *
-   * @param signal called when the policy should see what happened
-   */
+  /** @param signal called when the policy should see what happened */
   ContainerLifecycle(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, ClusterState cluster,
       EngineClock clock, Runnable signal) {
     this.yarn = yarn;
@@ -42,11 +38,8 @@ final class ContainerLifecycle {
   }
 
   private void end(RMContainer container, ContainerStatus status, RMContainerEventType event) {
-    readLock.lock();
-    try {
+    try (AutoCloseableLock held = readLock.acquire()) {
       yarn.completedContainer(container, status, event);
-    } finally {
-      readLock.unlock();
     }
     signal.run();
   }
@@ -69,8 +62,7 @@ final class ContainerLifecycle {
 
   /** Handles a container that YARN has ended. */
   void completed(RMContainer container, ContainerStatus status, RMContainerEventType event) {
-    readLock.lock();
-    try {
+    try (AutoCloseableLock held = readLock.acquire()) {
       ContainerId id = container.getContainerId();
       LoomcardAttempt attempt = yarn.getCurrentAttemptForContainer(id);
       if (attempt == null) {
@@ -92,8 +84,6 @@ final class ContainerLifecycle {
         node.releaseContainer(id, false);
       }
       LOG.debug("{} ended: {}", id, event);
-    } finally {
-      readLock.unlock();
     }
   }
 

@@ -1,10 +1,13 @@
 package org.loomcard.yarn;
 
 import java.io.IOException;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.VersionInfo;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ContainerId;
@@ -30,6 +33,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.loomcard.yarn.bridge.Bridge;
+import org.loomcard.yarn.bridge.ConfigSwapResult;
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.ContainerResizes;
 import org.loomcard.yarn.commit.FifoFallback;
@@ -39,9 +43,11 @@ import org.loomcard.yarn.commit.Progress;
 import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.config.StateStores;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
+import org.loomcard.yarn.metrics.BridgeMetrics;
 import org.loomcard.yarn.metrics.ShimMetrics;
+import org.loomcard.yarn.queues.Admission;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.queues.QueueQueries;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.queues.SharedLabels;
 import org.loomcard.yarn.rounds.SchedulerState;
@@ -51,6 +57,7 @@ import org.loomcard.yarn.state.LoomcardNode;
 import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Handshake;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -71,16 +78,17 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   private EngineClock clock;
   private BridgeConfig config;
   private QueueTree tree;
-  private QueueQueries queries;
   private ClusterState cluster;
   private ContainerResizes resizes;
   private RoundDriver rounds;
-  private BridgeService service;
+  /** Null when a test drives the rounds. */
+  private BridgeMetrics bridgeMetrics;
   private NodeLifecycle nodes;
   private ContainerLifecycle containers;
   private ApplicationLifecycle applicationLifecycle;
   private AmHeartbeat amHeartbeat;
   private SchedulerEventRouter router;
+  private volatile boolean loaded;
 
   public LoomcardScheduler() {
     super(LoomcardScheduler.class.getName());
@@ -97,7 +105,6 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     clock = EngineClock.forScheduler(ResourceManager.getClusterTimeStamp());
     cluster = new ClusterState(clock, new SharedLabels(rmContext));
     tree = new QueueTree(conf);
-    queries = new QueueQueries(tree);
     containers = new ContainerLifecycle(this, cluster, clock, () -> rounds.signal());
     PlanCommitter committer =
         new PlanCommitter(cluster, writeLock, containers::preempt, metrics);
@@ -109,7 +116,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     LockedSchedulerState state = new LockedSchedulerState(cluster, tree, committer, fallback,
         progress, resizes, writeLock, this::isReady);
     rounds = createRounds(state, config, clock);
-    service = new BridgeService(rounds, metrics);
+    bridgeMetrics = bridge() == null ? null : new BridgeMetrics(bridge()::status, metrics);
     nodes = new NodeLifecycle(this, rmContext, cluster, tree, clock, rounds, metrics,
         conf.getBoolean("yarn.scheduler.include-port-in-node-name", false));
     applicationLifecycle = new ApplicationLifecycle(this, rmContext, cluster, tree, rounds,
@@ -125,7 +132,11 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   /** Creates the object that runs the rounds; tests drive the rounds themselves. */
   RoundDriver createRounds(SchedulerState state, BridgeConfig settings, EngineClock engineClock)
       throws IOException {
-    return BridgeService.create(settings, engineClock, state,
+    String version = LoomcardScheduler.class.getPackage().getImplementationVersion();
+    Handshake handshake = new Handshake(settings, engineClock.epochMs(),
+        version == null ? "unpackaged" : version, VersionInfo.getVersion(),
+        Arrays.asList(Amounts.names()));
+    return new Bridge(settings, engineClock, state, Bridge.python(settings), handshake,
         StateStores.of(rmContext, getConfig(), settings));
   }
 
@@ -143,15 +154,34 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   @Override
   public void serviceStart() throws Exception {
-    service.load();
+    load();
     super.serviceStart();
-    service.start();
+    rounds.start();
+    if (bridgeMetrics != null) {
+      bridgeMetrics.register();
+    }
+  }
+
+  /**
+   * Loads the configuration in force, once, when this ResourceManager becomes active. A standby
+   * must not load it at initialisation: the active ResourceManager may replace it later.
+   */
+  private void load() throws IOException {
+    synchronized (metrics) { // YARN's own methods may synchronize on the scheduler
+      if (!loaded) {
+        rounds.load();
+        loaded = true;
+      }
+    }
   }
 
   @Override
   public void serviceStop() throws Exception {
-    if (service != null) {
-      service.stop();
+    if (bridgeMetrics != null) {
+      bridgeMetrics.unregister();
+    }
+    if (rounds != null) {
+      rounds.stop();
     }
     super.serviceStop();
   }
@@ -165,7 +195,11 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   public void reinitialize(Configuration conf, RMContext context) throws IOException {
     rereadSettings(conf);
     if (isInState(STATE.STARTED)) {
-      service.refresh();
+      ConfigSwapResult result =
+          rounds.refresh(UserGroupInformation.getCurrentUser().getShortUserName());
+      if (!result.isApplied()) {
+        throw new IOException(result.toString());
+      }
     }
   }
 
@@ -173,7 +207,13 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   @Override
   public void handle(SchedulerEvent event) {
-    service.loadBeforeEvent();
+    if (!loaded) { // attempts are recovered before the scheduler starts, and need the queues
+      try {
+        load();
+      } catch (IOException e) {
+        throw new YarnRuntimeException(e.getMessage(), e);
+      }
+    }
     router.route(event);
   }
 
@@ -218,27 +258,33 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   @Override
   public QueueInfo getQueueInfo(String name, boolean includeChildQueues, boolean recursive)
       throws IOException {
-    return queries.info(name, includeChildQueues, recursive);
+    return tree.require(name).getQueueInfo(includeChildQueues, recursive);
   }
 
   @Override
   public List<QueueUserACLInfo> getQueueUserAclInfo() {
-    return queries.rightsOfCaller();
+    try {
+      return tree.root().getQueueUserAclInfo(UserGroupInformation.getCurrentUser());
+    } catch (IOException e) {
+      LOG.warn("The caller that asks for its access to queues is unknown", e);
+      return Collections.emptyList();
+    }
   }
 
   @Override
   public boolean checkAccess(UserGroupInformation caller, QueueACL acl, String name) {
-    return queries.hasAccess(caller, acl, name);
+    LoomcardQueue queue = tree.find(name);
+    return queue != null && queue.hasAccess(acl, caller);
   }
 
   @Override
   public Resource getMaximumResourceCapability(String queue) {
-    return queries.largest(queue, getMaximumResourceCapability());
+    return Admission.largest(tree.find(queue), getMaximumResourceCapability());
   }
 
   @Override
   protected long lifetime(String queue, long asked) {
-    return queries.lifetime(queue, asked);
+    return Admission.lifetime(tree.find(queue), asked);
   }
 
   /**
@@ -276,7 +322,8 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   @Override
   public QueueMetrics getRootQueueMetrics() {
-    return queries.rootMetrics(getConfig());
+    return tree.queues().isEmpty() ? QueueMetrics.forQueue("root", null, false, getConfig())
+        : tree.root().getMetrics(); // no configuration is loaded yet
   }
 
   // What pages, other parts and tests read.
@@ -288,7 +335,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   /** The bridge to the policy process; null when a test drives the rounds. */
   public Bridge bridge() {
-    return service.bridge();
+    return rounds instanceof Bridge ? (Bridge) rounds : null;
   }
 
   @Override

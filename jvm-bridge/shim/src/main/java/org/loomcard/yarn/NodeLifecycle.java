@@ -7,7 +7,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.util.Time;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
@@ -42,8 +42,8 @@ final class NodeLifecycle {
   private final EngineClock clock;
   private final RoundDriver rounds;
   private final ShimMetrics metrics;
-  private final Lock readLock;
-  private final Lock writeLock;
+  private final AutoCloseableLock readLock;
+  private final AutoCloseableLock writeLock;
   private final boolean usePortForNodeName;
   private volatile boolean wasReady;
   private volatile boolean sawHeartbeat;
@@ -65,8 +65,7 @@ final class NodeLifecycle {
 
   void add(RMNode rmNode, List<NMContainerStatus> reports) {
     prepare(Collections.singleton(rmNode.getNodeLabels()));
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       LoomcardNode node = cluster.addNode(rmNode, usePortForNodeName);
       yarn.nodeTracker().addNode(node);
       if (rmContext.getNodeLabelManager() != null) {
@@ -76,8 +75,6 @@ final class NodeLifecycle {
       yarn.recoverContainersOnNode(reports, rmNode);
       LOG.info("Added node {}; the cluster has {}", node.getNodeID(),
           yarn.getClusterResource());
-    } finally {
-      writeLock.unlock();
     }
     rounds.signal();
   }
@@ -90,8 +87,7 @@ final class NodeLifecycle {
   }
 
   void remove(RMNode rmNode) {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       LoomcardNode node = find(rmNode.getNodeID());
       if (node == null) {
         return;
@@ -110,8 +106,6 @@ final class NodeLifecycle {
       tree.resize(yarn.getClusterResource());
       LOG.info("Removed node {}; the cluster has {}", node.getNodeID(),
           yarn.getClusterResource());
-    } finally {
-      writeLock.unlock();
     }
     rounds.signal();
   }
@@ -127,8 +121,7 @@ final class NodeLifecycle {
       sawHeartbeat = true;
     }
     metrics.nodeUpdated();
-    readLock.lock();
-    try {
+    try (AutoCloseableLock held = readLock.acquire()) {
       yarn.updateNode(rmNode, Time.now());
       LoomcardNode node = find(rmNode.getNodeID());
       if (node != null) {
@@ -140,8 +133,6 @@ final class NodeLifecycle {
         }
         node.heartbeatDone(clock.nowMs());
       }
-    } finally {
-      readLock.unlock();
     }
     tree.refreshMetrics(clock.nowMs());
     boolean ready = yarn.isReady();
@@ -153,16 +144,13 @@ final class NodeLifecycle {
   }
 
   void resize(RMNode rmNode, ResourceOption option) {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       yarn.resizeNode(rmNode, option);
       LoomcardNode node = find(rmNode.getNodeID());
       if (node != null) {
         cluster.nodeResized(node);
         count(node);
       }
-    } finally {
-      writeLock.unlock();
     }
     rounds.signal();
   }
@@ -174,8 +162,7 @@ final class NodeLifecycle {
     prepare(labels.values());
     boolean more = true;
     while (more) {
-      writeLock.lock();
-      try {
+      try (AutoCloseableLock held = writeLock.acquire()) {
         for (int i = 0; i < SLICE && left.hasNext(); i++) {
           moved |= relabel(left.next());
         }
@@ -183,8 +170,6 @@ final class NodeLifecycle {
         if (!more && moved) { // YARN also sends this event for each node that registers
           yarn.updateTrackedLabels();
         }
-      } finally {
-        writeLock.unlock();
       }
     }
     rounds.signal();
@@ -196,11 +181,8 @@ final class NodeLifecycle {
     labels.forEach(distinct::addAll);
     boolean more = !distinct.isEmpty();
     while (more) {
-      writeLock.lock();
-      try {
+      try (AutoCloseableLock held = writeLock.acquire()) {
         more = tree.measure(distinct, SLICE);
-      } finally {
-        writeLock.unlock();
       }
     }
   }

@@ -1,8 +1,8 @@
 package org.loomcard.yarn;
 
 import java.util.Map;
-import java.util.concurrent.locks.Lock;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.QueueACL;
@@ -31,14 +31,15 @@ final class Submissions {
   private final Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications;
   private final ClusterState cluster;
   private final QueueTree tree;
-  private final Lock writeLock;
+  private final AutoCloseableLock writeLock;
   private final RoundDriver rounds;
   private final TrialGate gate;
   private final SubmissionThreads lookUps = new SubmissionThreads();
 
   Submissions(RMContext rmContext,
       Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications,
-      ClusterState cluster, QueueTree tree, Lock writeLock, RoundDriver rounds, TrialGate gate) {
+      ClusterState cluster, QueueTree tree, AutoCloseableLock writeLock, RoundDriver rounds,
+      TrialGate gate) {
     this.rmContext = rmContext;
     this.applications = applications;
     this.cluster = cluster;
@@ -63,14 +64,11 @@ final class Submissions {
       decide(submission);
       return;
     }
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       if (submission.waited && !gate.isWaiting(submission.id)) {
         return; // the user has withdrawn it
       }
       defer(submission, "the groups of " + submission.user + " are looked up");
-    } finally {
-      writeLock.unlock();
     }
     lookUps.run(submission.user, () -> decide(submission));
   }
@@ -102,8 +100,7 @@ final class Submissions {
     ApplicationId id = submission.id;
     String user = submission.user;
     boolean recovering = submission.recovering;
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       if (tree.policyConfig() != checked) {
         return false;
       }
@@ -137,8 +134,6 @@ final class Submissions {
             RMAppEventType.APP_ACCEPTED));
       }
       return true;
-    } finally {
-      writeLock.unlock();
     }
   }
 

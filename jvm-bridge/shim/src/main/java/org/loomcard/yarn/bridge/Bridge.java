@@ -40,21 +40,13 @@ public final class Bridge implements RoundDriver {
   /** Null until {@link #load}: an administrator may call earlier. */
   private volatile RoundLoop loop;
 
-  /**
-   * Creates it.
-   *
-   * @param launcher how policies are started; {@link #python} for the real ones
-   */
+  /** @param launcher how policies are started; {@link #python} for the real ones */
   public Bridge(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
       RunningPolicy.Launcher launcher, Handshake handshake) {
     this(config, clock, scheduler, launcher, handshake, new LocalStateStore(config.stateDir));
   }
 
-  /**
-   * Creates it.
-   *
-   * @param store where the applied configuration and the policies' saved parts are kept
-   */
+  /** @param store where the applied configuration and the policies' saved parts are kept */
   public Bridge(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
       RunningPolicy.Launcher launcher, Handshake handshake, StateStore store) {
     this.config = config;

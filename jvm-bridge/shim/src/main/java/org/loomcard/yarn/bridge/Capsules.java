@@ -49,8 +49,6 @@ final class Capsules {
   private final Map<String, Long> keptAtMs = new HashMap<>();
 
   /**
-   * Creates it.
-   *
    * @param hello the request by which the process learned what it is connected to
    * @param later runs what writes to the disk
    */

@@ -40,11 +40,7 @@ public final class ConfigSwap {
     this(yaml, name, user, deadlineMs, dryRun, System::nanoTime);
   }
 
-  /**
-   * Creates it.
-   *
-   * @param nanos the clock for the deadlines of the steps, in nanoseconds
-   */
+  /** @param nanos the clock for the deadlines of the steps, in nanoseconds */
   public ConfigSwap(String yaml, String name, String user, long deadlineMs, boolean dryRun,
       LongSupplier nanos) {
     this.nanos = nanos;

@@ -27,8 +27,6 @@ final class RoundThrottle {
   }
 
   /**
-   * Creates it.
-   *
    * @param delayMs how long a small batch is delayed while an ask waits
    * @param idleDelayMs how long it is delayed while no ask waits
    */

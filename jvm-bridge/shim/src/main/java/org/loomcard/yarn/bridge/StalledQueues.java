@@ -46,11 +46,7 @@ final class StalledQueues {
   private long lookAtMs;
   private long serveAtMs;
 
-  /**
-   * Creates it.
-   *
-   * @param onStall called with the reason when a queue has stalled
-   */
+  /** @param onStall called with the reason when a queue has stalled */
   StalledQueues(BridgeConfig config, SchedulerState scheduler, BridgeCounters counters,
       WaitReasons waits, Consumer<String> onStall) {
     this.scheduler = scheduler;

@@ -49,8 +49,6 @@ public final class SwapPreparation {
   }
 
   /**
-   * Creates it.
-   *
    * @param governing the configuration in force, for answers
    * @param onPrepared called when there is something to {@link #take}
    */

@@ -68,11 +68,7 @@ public final class SwapTrial {
     }
   }
 
-  /**
-   * Creates it.
-   *
-   * @param onWritten called when a configuration is written, or could not be
-   */
+  /** @param onWritten called when a configuration is written, or could not be */
   public SwapTrial(SchedulerState scheduler, PolicyConfigStore store, PolicyRounds rounds,
       Supervisor supervisor, Runnable onWritten) {
     this.scheduler = scheduler;

@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
@@ -41,7 +42,7 @@ public final class FifoFallback {
   private final ClusterState cluster;
   private final Task task;
   private final Resource least;
-  private final Lock writeLock;
+  private final AutoCloseableLock writeLock;
   private final LongSupplier nanoTime;
   private long endNanos;
   /** The nodes of this round; null until an ask is to be placed. */
@@ -53,12 +54,16 @@ public final class FifoFallback {
   private SchedulerRequestKey served;
   private volatile boolean unfinished;
 
-  /** Selects the asks that a round serves, and how. Called by the thread that runs the round. */
+  /** Selects the asks that a round serves, by default all, and how. Called by its thread. */
   interface Task {
 
-    boolean serves(LoomcardApplication application);
+    default boolean serves(LoomcardApplication application) {
+      return true;
+    }
 
-    boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key);
+    default boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
+      return true;
+    }
 
     /** Returns what may be taken of a node: by default what is free there. */
     default long[] room(LoomcardNode node) {
@@ -83,7 +88,7 @@ public final class FifoFallback {
   /** Creates a fallback that serves every application. */
   public FifoFallback(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
       LongSupplier nanoTime) {
-    this(cluster, new Everybody(committer), least, writeLock, nanoTime);
+    this(cluster, committer::allocateByFallback, least, writeLock, nanoTime);
   }
 
   /**
@@ -97,7 +102,7 @@ public final class FifoFallback {
     this.cluster = cluster;
     this.task = task;
     this.least = least;
-    this.writeLock = writeLock;
+    this.writeLock = new AutoCloseableLock(writeLock);
     this.nanoTime = nanoTime;
     this.resumeAtNanos = nanoTime.getAsLong();
   }
@@ -287,11 +292,8 @@ public final class FifoFallback {
 
     private void run() {
       while (toNextPlace() && !done) {
-        writeLock.lock();
-        try {
+        try (AutoCloseableLock held = writeLock.acquire()) {
           allocateSlice();
-        } finally {
-          writeLock.unlock();
         }
         if (isTimeOver()) {
           return;
@@ -351,30 +353,6 @@ public final class FifoFallback {
         default:
           done = true;
       }
-    }
-  }
-
-  /** Serves every application with what is free. */
-  private static final class Everybody implements Task {
-    private final PlanCommitter committer;
-
-    private Everybody(PlanCommitter committer) {
-      this.committer = committer;
-    }
-
-    @Override
-    public boolean serves(LoomcardApplication application) {
-      return true;
-    }
-
-    @Override
-    public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
-      return true;
-    }
-
-    @Override
-    public String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
-      return committer.allocateByFallback(attempt, key, node);
     }
   }
 }

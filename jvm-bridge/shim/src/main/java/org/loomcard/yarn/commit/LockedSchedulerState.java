@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BooleanSupplier;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.loomcard.yarn.config.ConfigRefusedException;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.config.QueueSpec;
@@ -33,15 +34,13 @@ public final class LockedSchedulerState implements SchedulerState {
   private final FifoFallback fallback;
   private final Progress progress;
   private final ContainerResizes resizes;
-  private final Lock writeLock;
+  private final AutoCloseableLock writeLock;
   private final BooleanSupplier ready;
   private PlanCommitter.Outcome outcome;
   private volatile boolean outcomeIsNews;
   private final TrialGate gate = new TrialGate();
 
   /**
-   * Creates it.
-   *
    * @param ready whether containers may be allocated yet: not in the first seconds after a recovery
    */
   public LockedSchedulerState(ClusterState cluster, QueueTree tree, PlanCommitter committer,
@@ -53,7 +52,7 @@ public final class LockedSchedulerState implements SchedulerState {
     this.fallback = fallback;
     this.progress = progress;
     this.resizes = resizes;
-    this.writeLock = writeLock;
+    this.writeLock = new AutoCloseableLock(writeLock);
     this.ready = ready;
   }
 
@@ -77,16 +76,13 @@ public final class LockedSchedulerState implements SchedulerState {
     tree.settle();
     resizes.serve();
     Records records = new Records(out.nowMs());
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       resizes.eventsSent();
       if (snapshot) {
         cluster.writeSnapshot(records);
       } else {
         cluster.writePendingEvents(records);
       }
-    } finally {
-      writeLock.unlock();
     }
     if (!snapshot) {
       writeOutcome(out);
@@ -130,11 +126,8 @@ public final class LockedSchedulerState implements SchedulerState {
       return 0;
     }
     tree.settle();
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       cluster.reservations().sweep(); // no batch does it in this time
-    } finally {
-      writeLock.unlock();
     }
     resizes.serve();
     return fallback.round();
@@ -174,14 +167,11 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public void apply(PolicyConfig policyConfig, int version) throws ConfigRefusedException {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       refuseIfInTheWay(policyConfig);
       tree.apply(policyConfig);
       cluster.reservations().clear();
       forgetHeadroom();
-    } finally {
-      writeLock.unlock();
     }
   }
 
@@ -192,31 +182,22 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public void beginTrial() {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       gate.begin(tree.policyConfig());
-    } finally {
-      writeLock.unlock();
     }
   }
 
   @Override
   public void endTrial() {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       gate.end();
-    } finally {
-      writeLock.unlock();
     }
   }
 
   @Override
   public void check(PolicyConfig policyConfig) throws ConfigRefusedException {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       refuseIfInTheWay(policyConfig);
-    } finally {
-      writeLock.unlock();
     }
   }
 
@@ -244,14 +225,11 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public void clearPendingEvents() {
-    writeLock.lock();
-    try {
+    try (AutoCloseableLock held = writeLock.acquire()) {
       cluster.clearPendingEvents();
       forgetHeadroom();
       outcome = null;
       outcomeIsNews = false;
-    } finally {
-      writeLock.unlock();
     }
   }
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.metrics.ShimMetrics;
@@ -30,7 +31,7 @@ public final class PlanCommitter {
    */
   private static final int SLICE = 128;
   private final ClusterState cluster;
-  private final Lock writeLock;
+  private final AutoCloseableLock writeLock;
   private final Preemption preemption;
   private final ShimMetrics metrics;
 
@@ -47,7 +48,7 @@ public final class PlanCommitter {
   public PlanCommitter(ClusterState cluster, Lock writeLock, Preemption preemption,
       ShimMetrics metrics) {
     this.cluster = cluster;
-    this.writeLock = writeLock;
+    this.writeLock = new AutoCloseableLock(writeLock);
     this.preemption = preemption;
     this.metrics = metrics;
   }
@@ -88,15 +89,12 @@ public final class PlanCommitter {
     int next = 0;
     while (next < decisions.size()) {
       int end = Math.min(decisions.size(), next + SLICE);
-      writeLock.lock();
-      try {
+      try (AutoCloseableLock held = writeLock.acquire()) {
         int most = outcome.allocated + SLICE;
         while (next < end && outcome.allocated < most) {
           carryOut(next, decisions.get(next), outcome);
           next++;
         }
-      } finally {
-        writeLock.unlock();
       }
     }
     return noteRefusals(plan, outcome);
@@ -117,12 +115,9 @@ public final class PlanCommitter {
    */
   private Outcome noteRefusals(PlanMessage plan, Outcome outcome) {
     if (!outcome.refusals.isEmpty()) {
-      writeLock.lock();
-      try {
+      try (AutoCloseableLock held = writeLock.acquire()) {
         cluster.reservations().refused(plan.decisions.stream()
             .anyMatch(decision -> decision instanceof PlanMessage.Reserve));
-      } finally {
-        writeLock.unlock();
       }
     }
     return outcome;

@@ -56,11 +56,7 @@ public final class Progress {
   private long lookedMs = NOT;
   private WaitReasons waits;
 
-  /**
-   * Creates it.
-   *
-   * @param least nodes with less room than this are skipped
-   */
+  /** @param least nodes with less room than this are skipped */
   public Progress(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
       LongSupplier nanoTime, BridgeConfig config) {
     this.cluster = cluster;
@@ -174,11 +170,6 @@ public final class Progress {
   private final class Look implements FifoFallback.Task {
     private boolean fits;
     private boolean overdue;
-
-    @Override
-    public boolean serves(LoomcardApplication application) {
-      return true;
-    }
 
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {

@@ -10,8 +10,6 @@ public final class ConfigRefusedException extends Exception {
   private final ArrayList<String> applications;
 
   /**
-   * Creates it.
-   *
    * @param message one sentence: which queues, and what to do
    * @param applications the ids of the applications that prevent it
    */

@@ -26,11 +26,7 @@ final class FileSystemStateStore implements StateStore {
   private final FileContext files;
   private final Path folder;
 
-  /**
-   * Creates it.
-   *
-   * @param root the value of {@code yarn.resourcemanager.fs.state-store.uri}
-   */
+  /** @param root the value of {@code yarn.resourcemanager.fs.state-store.uri} */
   FileSystemStateStore(Path root, Configuration conf) throws IOException {
     this.files = FileContext.getFileContext(root.toUri(), conf);
     this.folder = new Path(root, "loomcard");

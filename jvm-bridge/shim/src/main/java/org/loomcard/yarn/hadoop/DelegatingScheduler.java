@@ -2,7 +2,7 @@ package org.loomcard.yarn.hadoop;
 
 import java.util.EnumSet;
 import java.util.List;
-import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
@@ -29,12 +29,12 @@ public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
     super(name);
   }
 
-  public final Lock readLock() {
-    return readLock;
+  public final AutoCloseableLock readLock() {
+    return new AutoCloseableLock(readLock);
   }
 
-  public final Lock writeLock() {
-    return writeLock;
+  public final AutoCloseableLock writeLock() {
+    return new AutoCloseableLock(writeLock);
   }
 
   public final ClusterNodeTracker<N> nodeTracker() {

@@ -47,11 +47,7 @@ final class ChildLog implements Runnable {
     void line(boolean warning, String text);
   }
 
-  /**
-   * Creates it.
-   *
-   * @param onEnd called once, when nothing more will be read
-   */
+  /** @param onEnd called once, when nothing more will be read */
   ChildLog(InputStream in, Runnable onEnd) {
     this(in, onEnd, ChildLog::log, System::nanoTime);
   }

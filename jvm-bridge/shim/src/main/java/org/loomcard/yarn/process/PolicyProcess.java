@@ -141,11 +141,7 @@ public final class PolicyProcess implements RunningPolicy {
     private final String[] program;
     private final AtomicBoolean alone = new AtomicBoolean();
 
-    /**
-     * Creates it.
-     *
-     * @param program what follows the interpreter, before the two files' options
-     */
+    /** @param program what follows the interpreter, before the two files' options */
     public Launcher(BridgeConfig config, String... program) {
       this.config = config;
       this.program = program.clone();

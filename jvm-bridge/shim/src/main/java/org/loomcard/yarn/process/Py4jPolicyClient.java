@@ -44,11 +44,7 @@ final class Py4jPolicyClient implements PolicyClient {
     PY4J_LOG.setLevel(Level.OFF);
   }
 
-  /**
-   * Creates it.
-   *
-   * @param maxReplyBytes a longer reply is a failure, and is not read into memory
-   */
+  /** @param maxReplyBytes a longer reply is a failure, and is not read into memory */
   Py4jPolicyClient(int port, String secret, long maxReplyBytes) {
     sockets = new LoopbackSockets(maxReplyBytes);
     connections = new NoRetryClient(port, secret, sockets);

@@ -60,11 +60,7 @@ public final class Supervisor {
   private volatile String lastFailure = "";
   private volatile boolean stopped;
 
-  /**
-   * Creates it.
-   *
-   * @param onChange called when a policy is ready, or one has ended
-   */
+  /** @param onChange called when a policy is ready, or one has ended */
   public Supervisor(BridgeConfig config, RunningPolicy.Launcher launcher, Handshake handshake,
       Watchdog watchdog, Breaker breaker, Runnable onChange) {
     this.config = config;

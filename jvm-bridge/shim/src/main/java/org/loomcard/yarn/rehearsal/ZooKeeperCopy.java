@@ -20,11 +20,7 @@ final class ZooKeeperCopy {
   private final File target;
   private ZKCuratorManager connection;
 
-  /**
-   * Creates it.
-   *
-   * @param target the root folder of the store to write
-   */
+  /** @param target the root folder of the store to write */
   ZooKeeperCopy(Configuration conf, File target) {
     this.conf = conf;
     this.target = new File(target, "FSRMStateRoot/" + APPLICATIONS);

@@ -27,11 +27,7 @@ public final class OverdueFallback {
   private boolean served;
   private int allocated;
 
-  /**
-   * Creates it.
-   *
-   * @param onServing called when a wait has become too long, before the fallback serves
-   */
+  /** @param onServing called when a wait has become too long, before the fallback serves */
   public OverdueFallback(SchedulerState scheduler, BridgeCounters counters, Runnable onServing) {
     this.scheduler = scheduler;
     this.counters = counters;

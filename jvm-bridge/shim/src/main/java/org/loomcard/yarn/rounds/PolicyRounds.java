@@ -51,11 +51,7 @@ public final class PolicyRounds {
   private final RoundHistory history = new RoundHistory();
   private final String hello;
 
-  /**
-   * Creates it.
-   *
-   * @param hello the request by which a policy process learns what it is connected to
-   */
+  /** @param hello the request by which a policy process learns what it is connected to */
   public PolicyRounds(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
       Watchdog watchdog, OverdueFallback overdueFallback, BridgeCounters counters, String hello) {
     this.hello = hello;

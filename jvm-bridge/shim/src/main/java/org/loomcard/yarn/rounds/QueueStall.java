@@ -13,7 +13,6 @@ public final class QueueStall {
   /** The ask that waited, and for how long. */
   public final String message;
 
-  /** Sets all fields. */
   public QueueStall(String queue, long atMs, long untilMs, int times, String message) {
     this.queue = queue;
     this.atMs = atMs;

@@ -13,7 +13,6 @@ public final class ReservationStatus {
   /** When room was first reserved for the ask, in milliseconds since 1970. */
   public final long sinceMs;
 
-  /** Sets all fields. */
   public ReservationStatus(String application, String queue, String node, int priority,
       long allocationRequestId, Map<String, Long> resource, long sinceMs) {
     this.application = application;

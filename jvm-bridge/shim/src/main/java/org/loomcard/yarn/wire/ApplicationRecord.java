@@ -22,7 +22,6 @@ public final class ApplicationRecord {
   public final long submittedMs;
   public final Map<String, String> hints;
 
-  /** All fields in the order of the wire. */
   public ApplicationRecord(String id, int queue, String user, String name, String type,
       Collection<String> tags,
       int priority, long submittedMs, Map<String, String> hints) {

@@ -23,7 +23,6 @@ public final class AskRecord {
   public final boolean relaxLocality;
   public final String label;
 
-  /** All fields in the order of the wire. */
   public AskRecord(int attempt, int priority, long allocationRequestId, boolean isAm, long[] size,
       int count,
       Rows rows, boolean relaxLocality, String label) {

@@ -22,7 +22,6 @@ public final class ContainerRecord {
   /** When its preemption was announced to its AM; null when it was not. */
   public final Long preemptingSince;
 
-  /** All fields in the order of the wire. */
   public ContainerRecord(long container, int attempt, long number, int node, long[] size,
       int priority, long allocationRequestId, boolean isAm, String origin, Times times) {
     this.container = container;

@@ -25,7 +25,6 @@ public final class PlanMessage {
   /** After how many questions of the policies the time of a turn was over; most often none. */
   public final long[] cuts;
 
-  /** All fields in the order of the wire. */
   public PlanMessage(long round, List<Decision> decisions, List<Timer> timers, List<Wait> waits,
       Map<String, String> reports, Map<String, String> saved, List<Fault> faults,
       List<Headroom> headroom, List<QueueWait> queueWaits, String resync, long[] cuts) {
