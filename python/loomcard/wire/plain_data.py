@@ -57,24 +57,10 @@ def decode(data: Any) -> Any:
     if kind in _BUILTIN:
         return _BUILTIN[kind](items)
     module, _, name = kind.partition(":")
-    module = _MOVED.get(module, module)
-    name = _RENAMED.get((module, name), name)
     cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)
     return cls(*items)
 
-
-_MOVED = {
-    "loomcard.model.cluster": "loomcard.model.objects",
-    "loomcard.policies.hdrf.serve": "loomcard.policies.hdrf.placement",
-    "loomcard.policies.remaining": "loomcard.api.stages.remaining_work",
-}
-"""Today's module of classes that older journals and saved parts name by an earlier module."""
-
-_RENAMED = {("loomcard.policies.hdrf.placement", "Owed"): "OwedTask"}
-"""By today's module, today's names of classes that have other names in older journals and saved
-parts.
-"""
 
 _BUILTIN: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset}
