@@ -21,6 +21,7 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.wire.EngineClock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -151,5 +152,38 @@ final class Submissions {
           + queue.submitters();
     }
     return null;
+  }
+
+  /** A submitted application; during a trial of a configuration it may have to wait for its end. */
+  private static final class Submission {
+    private final ApplicationId id;
+    private final String queueName;
+    private final String user;
+    private final Priority priority;
+    /** Whether a ResourceManager accepted it before. */
+    private final boolean recovering;
+    /** Whether it has waited; guarded by the scheduler's write lock. */
+    private boolean waited;
+    /** When it was first seen, on the engine's clock: the wall clock may be set meanwhile. */
+    private final long seenMs;
+
+    private Submission(AppAddedSchedulerEvent event, EngineClock clock) {
+      seenMs = clock.nowMs();
+      id = event.getApplicationId();
+      queueName = event.getQueue();
+      user = event.getUser();
+      Priority asked = event.getApplicatonPriority();
+      priority = asked == null ? Priority.newInstance(0) : asked;
+      recovering = event.getIsAppRecovering();
+    }
+
+    /**
+     * Returns the time of submission on the engine's clock. For a recovered application only the
+     * wall clock of its submission is known; if that was ahead, it counts as submitted now.
+     */
+    private long submittedMs(RMApp app, EngineClock clock) {
+      return recovering && app != null
+          ? Math.min(seenMs, clock.fromWallMs(app.getSubmitTime())) : seenMs;
+    }
   }
 }

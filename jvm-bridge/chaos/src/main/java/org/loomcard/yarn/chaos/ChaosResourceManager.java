@@ -28,7 +28,6 @@ import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 import org.loomcard.yarn.chaos.load.CommandLoop;
 import org.loomcard.yarn.rounds.BridgeCounters;
-import org.loomcard.yarn.rounds.SchedulerState;
 
 /**
  * The production ResourceManager in a JVM of its own, without its pages, that answers what it holds

@@ -1,11 +1,10 @@
 package org.loomcard.yarn.bridge;
 
 import java.util.Collections;
-import java.util.List;
+import java.util.stream.Collectors;
 import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.config.ConfigRefusedException;
-import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.json.MessageException;
 import org.loomcard.yarn.process.PolicyFailureException;
 import org.loomcard.yarn.process.RunningPolicy;
@@ -65,20 +64,11 @@ public final class DryRun {
       PlanMessage plan = PlanReader.read(watchdog.ask(candidate, batch.finish(),
           config.roundHardDeadlineMs, BridgeConfig.ROUND_HARD_DEADLINE_MS));
       return plan.resync != null ? failed + plan.resync
-          : plan.faults.isEmpty() ? null : failed + reported(plan.faults, wanted.policyConfig);
+          : plan.faults.isEmpty() ? null : failed + plan.faults.stream()
+              .map(fault -> "the policy of queue " + fault.queue(wanted.policyConfig) + " raised: "
+                  + fault.message).collect(Collectors.joining("; "));
     } catch (PolicyFailureException | MessageException e) {
       return failed + e.getMessage();
     }
-  }
-
-  private static String reported(List<PlanMessage.Fault> faults, PolicyConfig policyConfig) {
-    StringBuilder reported = new StringBuilder();
-    for (PlanMessage.Fault fault : faults) {
-      boolean known = fault.instance >= 0 && fault.instance < policyConfig.queues.size();
-      reported.append(reported.length() == 0 ? "" : "; ").append("the policy of queue ")
-          .append(known ? policyConfig.queues.get(fault.instance).path : "number " + fault.instance)
-          .append(" raised: ").append(fault.message);
-    }
-    return reported.toString();
   }
 }

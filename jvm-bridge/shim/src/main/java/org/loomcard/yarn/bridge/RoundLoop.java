@@ -77,9 +77,8 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
         reason -> keepCapsule("stalled", reason));
     this.capsules = new Capsules(config.stateDir, clock, rounds.history(), handshake.hello(true),
         supervisor::runLater);
-    this.swapping =
-        new SwapExecution(new SwapTrial(scheduler, store, rounds, supervisor, throttle::signal),
-        supervisor, counters, this);
+    this.swapping = new SwapExecution(scheduler, store, rounds, supervisor, counters, this,
+        throttle::signal);
     thread.setDaemon(true);
   }
 

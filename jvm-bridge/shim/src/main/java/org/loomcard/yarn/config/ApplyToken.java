@@ -113,7 +113,7 @@ public final class ApplyToken {
     StateFolder.prepare(folder);
     Path draft = file.resolveSibling(FILE + ".draft");
     Files.deleteIfExists(draft);
-    String token = SecretFile.create(draft);
+    String token = StateFolder.createSecret(draft);
     Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     return token;
   }

@@ -9,8 +9,8 @@ import org.apache.hadoop.conf.Configuration;
 
 /**
  * The settings of Loomcard in the ResourceManager, typed and read once. Every key of Loomcard is
- * named here. A bad value causes an {@link IllegalArgumentException} that names key, value and
- * expectation.
+ * named here; docs/operate/bridge.md says what each means. A file that is not set is null. A bad
+ * value causes an {@link IllegalArgumentException} that names key, value and expectation.
  */
 public final class BridgeConfig {
   public static final String SETUP_PATH = "loomcard.setup.path";
@@ -59,121 +59,45 @@ public final class BridgeConfig {
   /** How often the watchdog for progress looks within its deadline. */
   public static final int PROGRESS_LOOKS = 16;
 
-  /**
-   * The first compiled policy configuration, used until one has been applied; null: there must be
-   * one in the state folder.
-   */
   public final File setupPath;
-  /** Where an applied YAML text is written, and what refreshQueues reads; null: no such file. */
   public final File policyFile;
-  /** Folders with the operator's own policies; empty: installed ones only. */
   public final List<String> policyPath;
-  /** Where the applied policy configuration is kept; made when it is missing. */
   public final File stateDir;
-  /** Whether every ResourceManager sees the state folder, and so a local state store. */
   public final boolean stateShared;
-  /** How long one write of the state may take before it is abandoned. */
   public final long stateDeadlineMs;
-  /** Where the policy process writes its journal; null: none. */
   public final File journalDir;
-  /** How many rounds a journal segment contains. */
   public final int journalSegmentRounds;
-  /** How much space all segments together may take; the oldest are deleted. */
   public final int journalMaxMb;
-  /** The Python interpreter that has the package loomcard. */
   public final String python;
-  /** Memory that the policy process may use; 0: half of what the machine has. */
   public final long processMaxMemoryMb;
-  /** The longest reply; a longer one is a failure of the policy. */
   public final long processMaxReplyMb;
-  /**
-   * How many keys (priority, allocation request id) with outstanding containers one attempt may
-   * have.
-   */
   public final int maxAskKeys;
-  /**
-   * How many hosts, racks and {@code *} one attempt may name under one key. Here and below, a name
-   * counts once for each 64 characters begun.
-   */
   public final int maxKeyRows;
-  /** The same under all its keys together. */
   public final int maxAskRows;
-  /** How many different sizes of containers one attempt may ask for. */
   public final int maxAskSizes;
-  /** How many hosts and racks the blacklist of one attempt may have. */
   public final int maxBlacklist;
-  /** How many of each of these three all live attempts of one user may have together. */
   public final int maxUserRows;
   public final int maxUserSizes;
   public final int maxUserBlacklist;
-  /**
-   * After this time the fallback serves, although the call is still pending. A plan that comes
-   * later is refused as a whole, as LATE.
-   */
   public final long roundDeadlineMs;
-  /** The time after which a plan that has not come ends the process. */
   public final long roundHardDeadlineMs;
-  /**
-   * What a snapshot adds to both deadlines for each of its records, in microseconds: it may be as
-   * large as the cluster. The fallback does not wait for it.
-   */
   public final long roundSnapshotMicros;
-  /** How long a small batch may be delayed at light load; 0: never. */
   public final long batchDelayMs;
-  /**
-   * How many containers one plan may allocate; the next round follows at once. Without such a
-   * limit, an empty cluster with a large backlog would ask again and again for a plan that can only
-   * be late.
-   */
   public final int roundMaxContainers;
-  /** After so many rounds in a row that are refused as a whole, the policy gets a snapshot. */
   public final int refusedRounds;
-  /**
-   * How long an ask may wait while room that it fits stays idle, before the fallback serves its
-   * queue; 0: for ever.
-   */
   public final long progressDeadlineMs;
-  /**
-   * How long a policy may keep an application waiting by a rule of its own while the application
-   * has only its AM.
-   */
   public final long progressLongestWaitMs;
-  /**
-   * After so many bad rounds in a row, late or with a lost mirror, the fallback serves and the
-   * process is started again.
-   */
   public final int breakerFailures;
-  /** The wait before the first restart; doubles up to {@link #restartBackoffMaxMs}. */
   public final long restartBackoffMs;
   public final long restartBackoffMaxMs;
-  /**
-   * How long the fallback waits for a process that is starting for the first time. By default not
-   * longer than a round may take, so that a cluster is served if its policy does not come.
-   */
   public final long startGraceMs;
-  /** The time after which a process that is not ready is ended. */
   public final long startDeadlineMs;
-  /** How often the policies' durable parts are requested and written. */
   public final long savedEveryMs;
-  /** How long each step of a swap may take: start of its process, compilation, next round. */
   public final long swapDeadlineMs;
-  /**
-   * Whether policy configurations are accepted from every user when {@code yarn.admin.acl} is
-   * {@code *}.
-   */
   public final boolean applyAnyAdmin;
-  /**
-   * Whether to accept policy configurations without the {@link ApplyToken} over HTTP that does not
-   * prove who calls. Deprecated: the next version removes it.
-   */
   public final boolean applyUnauthenticated;
-  /**
-   * For YARN's own tests, which expect decisions inline: how long a node update waits for its
-   * round; 0: never.
-   */
   public final long inlineWaitMs;
 
-  /** Reads all settings; see the keys. */
   public BridgeConfig(Configuration conf) {
     setupPath = file(conf, SETUP_PATH, null);
     policyFile = file(conf, POLICY_FILE, null);

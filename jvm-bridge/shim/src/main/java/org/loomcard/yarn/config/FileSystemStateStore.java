@@ -18,9 +18,11 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.io.IOUtils;
 
 /**
- * Files beside those of YARN's FileSystemRMStateStore, which only its user may read. Each is
- * written beside the old one, flushed, and renamed. As with that store, a ResourceManager that was
- * active earlier is not fenced.
+ * Files beside those of YARN's FileSystemRMStateStore in a file system of the cluster, which only
+ * its user may read. Each is written beside the old one, flushed, and renamed. As with that store,
+ * a ResourceManager that was active earlier is not fenced. It does not serve for {@code file:}:
+ * Hadoop's own local file system deletes the old file before it renames the new one, and forces
+ * nothing to disk; see {@link LocalStateStore}.
  */
 final class FileSystemStateStore implements StateStore {
   private final FileContext files;

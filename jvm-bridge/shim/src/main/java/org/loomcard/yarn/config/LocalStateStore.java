@@ -13,7 +13,8 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -21,17 +22,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Files in a folder of this machine that only their owner may read. Each is written beside the old
- * one, forced to disk, and renamed.
+ * Files in a folder that this machine mounts, which only their owner may read. Each is written
+ * beside the old one, forced to disk, and renamed.
  */
 public final class LocalStateStore implements StateStore {
   private static final Logger LOG = LoggerFactory.getLogger(LocalStateStore.class);
   private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
       PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
   private final Path folder;
+  private final boolean shared;
 
+  /** Creates a store in a folder of this machine alone. */
   public LocalStateStore(File folder) {
+    this(folder, false);
+  }
+
+  /** @param shared whether every ResourceManager sees the folder */
+  LocalStateStore(File folder, boolean shared) {
     this.folder = folder.toPath();
+    this.shared = shared;
   }
 
   /**
@@ -76,17 +85,13 @@ public final class LocalStateStore implements StateStore {
 
   @Override
   public List<String> names() {
-    List<String> names = new ArrayList<>();
     String[] found = folder.toFile().list();
-    for (String name : found == null ? new String[0] : found) {
-      names.add(name);
-    }
-    return names;
+    return found == null ? Collections.<String>emptyList() : Arrays.asList(found);
   }
 
   @Override
   public boolean isShared() {
-    return false;
+    return shared;
   }
 
   @Override

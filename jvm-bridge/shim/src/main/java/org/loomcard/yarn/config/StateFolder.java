@@ -2,11 +2,13 @@ package org.loomcard.yarn.config;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -79,5 +81,24 @@ public final class StateFolder {
   private static String self() throws IOException {
     Path own = new File("/proc/self").toPath();
     return Files.exists(own) ? Files.getOwner(own).getName() : System.getProperty("user.name");
+  }
+
+  /**
+   * Makes a file with a fresh secret that only its owner may read; returns the secret, 64
+   * hexadecimal digits.
+   *
+   * @throws IOException also when the file exists already
+   */
+  public static String createSecret(Path file) throws IOException {
+    byte[] bytes = new byte[32];
+    new SecureRandom().nextBytes(bytes);
+    StringBuilder secret = new StringBuilder();
+    for (byte b : bytes) {
+      secret.append(String.format("%02x", b));
+    }
+    Files.createFile(file,
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    Files.write(file, secret.toString().getBytes(StandardCharsets.US_ASCII));
+    return secret.toString();
   }
 }

@@ -1,5 +1,6 @@
 package org.loomcard.yarn.config;
 
+import java.io.File;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -35,8 +36,11 @@ public final class StateStores {
     if (store instanceof FileSystemRMStateStore) {
       Path root = new Path(conf.get(YarnConfiguration.FS_RM_STATE_STORE_URI));
       boolean here = "file".equals(root.getFileSystem(conf).getScheme());
-      if (!here || pair && settings.stateShared) {
+      if (!here) {
         return new FileSystemStateStore(root, conf);
+      }
+      if (pair && settings.stateShared) {
+        return new LocalStateStore(new File(root.toUri().getPath(), "loomcard"), true);
       }
     }
     // A store in memory has a pair only in tests, which run it in one process.

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import org.loomcard.yarn.config.SecretFile;
+import org.loomcard.yarn.config.StateFolder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,7 +48,7 @@ final class PrivateFolder {
     Path path = Files.createTempDirectory(parent.toPath(), PREFIX + owner + "-",
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     try {
-      return new PrivateFolder(path, SecretFile.create(path.resolve(SECRET)));
+      return new PrivateFolder(path, StateFolder.createSecret(path.resolve(SECRET)));
     } catch (IOException e) {
       new PrivateFolder(path, "").delete();
       throw e;

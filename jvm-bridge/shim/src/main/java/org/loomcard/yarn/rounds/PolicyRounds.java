@@ -302,9 +302,7 @@ public final class PolicyRounds {
     String fault = null;
     for (PlanMessage.Fault each : raised) {
       counters.faults++;
-      boolean known = each.instance >= 0 && each.instance < policyConfig.queues.size();
-      String queue = known ? policyConfig.queues.get(each.instance).path : "number "
-          + each.instance;
+      String queue = each.queue(policyConfig);
       fault = "the policy of queue " + queue + " raised: " + each.message;
       LOG.warn("Round {}: {}\n{}", round, fault, each.traceback);
       faults.put(queue, new PolicyFault(queue, clock.nowMs(), each.message, each.traceback));

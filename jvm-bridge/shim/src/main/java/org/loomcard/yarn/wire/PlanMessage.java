@@ -3,6 +3,7 @@ package org.loomcard.yarn.wire;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import org.loomcard.yarn.config.PolicyConfig;
 
 /**
  * A plan as the policy process returned it, immutable; docs/reference/wire.md says what each field
@@ -178,6 +179,12 @@ public final class PlanMessage {
       this.instance = instance;
       this.message = message;
       this.traceback = traceback;
+    }
+
+    /** Returns the path of its queue, or {@code number N} for one that does not exist. */
+    public String queue(PolicyConfig config) {
+      return instance >= 0 && instance < config.queues.size() ? config.queues.get(instance).path
+          : "number " + instance;
     }
   }
 

@@ -30,10 +30,20 @@ public final class PlanReader {
     if (!tag.equals("plan")) {
       throw new MessageException("reply: expected the tag plan, found " + tag);
     }
-    PlanMessage plan = new PlanMessage(in.number("plan: round"), decisions(in), timers(in),
-        waits(in),
-        in.rawValues("plan: reports"), in.rawValues("plan: saved"), faults(in), headroom(in),
-        queueWaits(in), in.stringOrNull("plan: resync"), in.numbers("plan: cuts"));
+    PlanMessage plan = new PlanMessage(in.number("plan: round"), decisions(in),
+        list(in, "timer", () -> new PlanMessage.Timer(in.integer("timer: instance"),
+            in.numberOrNull("timer: at_ms"))),
+        list(in, "wait", () -> new PlanMessage.Wait(in.integer("wait: attempt"),
+            in.integer("wait: priority"), in.number("wait: allocation_request_id"),
+            in.string("wait: reason"), in.numberOrNull("wait: until_ms"))),
+        in.rawValues("plan: reports"), in.rawValues("plan: saved"),
+        list(in, "fault", () -> new PlanMessage.Fault(in.integer("fault: instance"),
+            in.string("fault: message"), in.string("fault: traceback"))),
+        list(in, "headroom", () -> new PlanMessage.Headroom(in.integer("headroom: application"),
+            in.numbers("headroom: amounts"))),
+        list(in, "queue_wait", () -> new PlanMessage.QueueWait(in.integer("queue_wait: queue"),
+            in.string("queue_wait: reason"), in.number("queue_wait: until_ms"))),
+        in.stringOrNull("plan: resync"), in.numbers("plan: cuts"));
     in.close("plan");
     in.end();
     return plan;
@@ -73,59 +83,19 @@ public final class PlanReader {
     return decisions;
   }
 
-  private static List<PlanMessage.Timer> timers(JsonCursor in) throws MessageException {
-    List<PlanMessage.Timer> timers = new ArrayList<>();
-    in.open("plan: timers");
-    while (in.element("plan: timer")) {
-      timers.add(new PlanMessage.Timer(in.integer("timer: instance"),
-          in.numberOrNull("timer: at_ms")));
-      in.close("timer");
-    }
-    return timers;
+  /** Reads one element of a list. */
+  private interface Element<T> {
+    T read() throws MessageException;
   }
 
-  private static List<PlanMessage.Wait> waits(JsonCursor in) throws MessageException {
-    List<PlanMessage.Wait> waits = new ArrayList<>();
-    in.open("plan: waits");
-    while (in.element("plan: wait")) {
-      waits.add(new PlanMessage.Wait(in.integer("wait: attempt"), in.integer("wait: priority"),
-          in.number("wait: allocation_request_id"), in.string("wait: reason"),
-          in.numberOrNull("wait: until_ms")));
-      in.close("wait");
+  private static <T> List<T> list(JsonCursor in, String what, Element<T> element)
+      throws MessageException {
+    List<T> all = new ArrayList<>();
+    in.open("plan: " + what + "s");
+    while (in.element("plan: " + what)) {
+      all.add(element.read());
+      in.close(what);
     }
-    return waits;
-  }
-
-  private static List<PlanMessage.Fault> faults(JsonCursor in) throws MessageException {
-    List<PlanMessage.Fault> faults = new ArrayList<>();
-    in.open("plan: faults");
-    while (in.element("plan: fault")) {
-      faults.add(new PlanMessage.Fault(in.integer("fault: instance"), in.string("fault: message"),
-          in.string("fault: traceback")));
-      in.close("fault");
-    }
-    return faults;
-  }
-
-  private static List<PlanMessage.Headroom> headroom(JsonCursor in) throws MessageException {
-    List<PlanMessage.Headroom> headroom = new ArrayList<>();
-    in.open("plan: headroom");
-    while (in.element("plan: headroom")) {
-      headroom.add(new PlanMessage.Headroom(in.integer("headroom: application"),
-          in.numbers("headroom: amounts")));
-      in.close("headroom");
-    }
-    return headroom;
-  }
-
-  private static List<PlanMessage.QueueWait> queueWaits(JsonCursor in) throws MessageException {
-    List<PlanMessage.QueueWait> waits = new ArrayList<>();
-    in.open("plan: queue_waits");
-    while (in.element("plan: queue_wait")) {
-      waits.add(new PlanMessage.QueueWait(in.integer("queue_wait: queue"),
-          in.string("queue_wait: reason"), in.number("queue_wait: until_ms")));
-      in.close("queue_wait");
-    }
-    return waits;
+    return all;
   }
 }

@@ -10,6 +10,9 @@ import static org.mockito.Mockito.when;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.Collections;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -76,7 +79,26 @@ public class StateStoresTest {
     refused(FileSystemRMStateStore.class, "on this machine alone");
     assertTrue(store(MemoryRMStateStore.class) instanceof LocalStateStore);
     conf.setBoolean(BridgeConfig.STATE_SHARED, true);
-    assertTrue(store(FileSystemRMStateStore.class) instanceof FileSystemStateStore);
+    StateStore files = store(FileSystemRMStateStore.class);
+    assertTrue(files.isShared());
+    assertEquals(folder.getRoot() + "/rm-state/loomcard/applied.json", files.place("applied.json"));
+  }
+
+  /**
+   * Files that every ResourceManager mounts are replaced in one step. Hadoop's local file system
+   * would delete the old text first, and keep a checksum in a second file.
+   */
+  @Test
+  public void mountedFilesAreReplacedInOneStep() throws Exception {
+    conf.setBoolean(YarnConfiguration.RM_HA_ENABLED, true);
+    conf.setBoolean(BridgeConfig.STATE_SHARED, true);
+    StateStore files = store(FileSystemRMStateStore.class);
+    files.write("applied.json", "one");
+    files.write("applied.json", "two");
+    File kept = new File(folder.getRoot(), "rm-state/loomcard");
+    assertEquals("[applied.json]", Arrays.toString(kept.list()));
+    assertEquals("rw-------", PosixFilePermissions.toString(
+        Files.getPosixFilePermissions(new File(kept, "applied.json").toPath())));
   }
 
   /** A folder that cannot be written stops the start, not the first apply. */
