@@ -138,8 +138,7 @@ final class AmHeartbeat {
   }
 
   private void release(LoomcardAttempt attempt, List<ContainerId> releases, int start) {
-    yarn.release(attempt, releases.subList(start,
-        Math.min(start + SLICE, releases.size())));
+    yarn.release(attempt, releases.subList(start, Math.min(start + SLICE, releases.size())));
   }
 
   private Allocation answer(LoomcardAttempt attempt, List<Container> containers) {

@@ -184,8 +184,7 @@ final class AskLimits {
         + " there.");
   }
 
-  private static void refuseUser(LoomcardAttempt attempt, String what, String most,
-      String remedy) {
+  private static void refuseUser(LoomcardAttempt attempt, String what, String most, String remedy) {
     refuse(attempt, what + ", with all other applications of user " + attempt.getUser()
         + ", too much; one user may have " + most, remedy);
   }

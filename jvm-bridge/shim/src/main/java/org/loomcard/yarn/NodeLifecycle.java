@@ -73,8 +73,7 @@ final class NodeLifecycle {
       }
       count(node);
       yarn.recoverContainersOnNode(reports, rmNode);
-      LOG.info("Added node {}; the cluster has {}", node.getNodeID(),
-          yarn.getClusterResource());
+      LOG.info("Added node {}; the cluster has {}", node.getNodeID(), yarn.getClusterResource());
     }
     rounds.signal();
   }
@@ -104,8 +103,7 @@ final class NodeLifecycle {
       cluster.removeNode(node, ContainerEndKind.of(rmNode.getState()));
       tree.partitions().remove(node.getNodeID());
       tree.resize(yarn.getClusterResource());
-      LOG.info("Removed node {}; the cluster has {}", node.getNodeID(),
-          yarn.getClusterResource());
+      LOG.info("Removed node {}; the cluster has {}", node.getNodeID(), yarn.getClusterResource());
     }
     rounds.signal();
   }

@@ -176,8 +176,7 @@ public final class Bridge implements RoundDriver {
     File file = config.policyFile;
     if (file == null) {
       return ConfigSwapResult.plain(ConfigSwapResult.Outcome.FAILED, BridgeConfig.POLICY_FILE
-          + " is not set, so there is no file to read; use 'loomcard policy apply'",
-              applied());
+          + " is not set, so there is no file to read; use 'loomcard policy apply'", applied());
     }
     try {
       String yaml = new String(Files.readAllBytes(file.toPath()), StandardCharsets.UTF_8);

@@ -22,6 +22,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.config.PolicyConfigStore;
+import org.loomcard.yarn.config.StateFolder;
 import org.loomcard.yarn.json.JsonText;
 import org.loomcard.yarn.rounds.RoundHistory;
 import org.loomcard.yarn.wire.EngineClock;
@@ -97,10 +98,7 @@ final class Capsules {
       List<String> lines) {
     Path draft = folder.resolve(name + ".draft");
     try {
-      if (!Files.isDirectory(folder)) {
-        Files.createDirectory(folder,
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-      }
+      StateFolder.make(folder);
       Files.deleteIfExists(draft);
       Files.createFile(draft,
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));

@@ -63,8 +63,7 @@ public final class ConfigSwapResult {
   public final List<String> applications;
 
   private ConfigSwapResult(Outcome outcome, String message, AppliedConfig governing,
-      List<Finding> findings,
-      List<String> applications) {
+      List<Finding> findings, List<String> applications) {
     this.outcome = outcome;
     this.message = message;
     this.version = governing == null ? 0 : governing.version;
@@ -83,8 +82,7 @@ public final class ConfigSwapResult {
 
   public static ConfigSwapResult findings(List<Finding> findings, AppliedConfig governing) {
     return new ConfigSwapResult(Outcome.FINDINGS, findings.size() + " error(s) in the policy file",
-        governing,
-        findings, Collections.<String>emptyList());
+        governing, findings, Collections.<String>emptyList());
   }
 
   public static ConfigSwapResult refused(ConfigRefusedException e, AppliedConfig governing) {

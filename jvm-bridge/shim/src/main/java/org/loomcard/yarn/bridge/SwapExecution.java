@@ -150,8 +150,7 @@ final class SwapExecution {
       result = next.swap.begin() ? runTrial(next) : result;
     } catch (RuntimeException | Error e) {
       result = ConfigSwapResult.plain(ConfigSwapResult.Outcome.FAILED,
-          "the scheduler's state failed: " + e,
-          loop.applied());
+          "the scheduler's state failed: " + e, loop.applied());
       throw e;
     } finally {
       loop.answered();

@@ -122,8 +122,7 @@ final class ContainerAllocation {
         attempt.getNewContainerId());
     NodeId nodeId = node.getNodeID();
     Container container = BuilderUtils.newContainer(id, nodeId, node.getHttpAddress(), size,
-        key.getPriority(),
-        null, key.getAllocationRequestId());
+        key.getPriority(), null, key.getAllocationRequestId());
     RMContainer allocated = attempt.allocate(type, node, key, container);
     node.allocateContainer(allocated);
     node.allocated(attempt, key);

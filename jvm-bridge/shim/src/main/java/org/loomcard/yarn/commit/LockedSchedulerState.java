@@ -216,8 +216,7 @@ public final class LockedSchedulerState implements SchedulerState {
     }
     if (!inTheWay.isEmpty()) {
       throw new ConfigRefusedException("The new policy configuration has no leaf queue "
-          + String.join(", ",
-          queues)
+          + String.join(", ", queues)
           + ", where applications live: " + String.join(", ", inTheWay)
           + ". Move or end them first.", inTheWay);
     }

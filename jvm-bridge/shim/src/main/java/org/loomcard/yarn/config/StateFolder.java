@@ -42,7 +42,7 @@ public final class StateFolder {
   }
 
   /** Makes the folder, for its owner alone; returns false when it exists. */
-  static boolean make(Path path) throws IOException {
+  public static boolean make(Path path) throws IOException {
     if (Files.exists(path)) {
       return false;
     }

@@ -38,8 +38,7 @@ final class ZooKeeperStateStore implements StateStore {
         YarnConfiguration.DEFAULT_ZK_RM_STATE_STORE_PARENT_PATH);
     this.root = ZKCuratorManager.getNodePath(parent, "loomcard");
     this.fence = ZKCuratorManager.getNodePath(
-        ZKCuratorManager.getNodePath(parent, ZKRMStateStore.ROOT_ZNODE_NAME),
-        "RM_ZK_FENCING_LOCK");
+        ZKCuratorManager.getNodePath(parent, ZKRMStateStore.ROOT_ZNODE_NAME), "RM_ZK_FENCING_LOCK");
     this.longest = conf.getInt(YarnConfiguration.RM_ZK_ZNODE_SIZE_LIMIT_BYTES,
         YarnConfiguration.DEFAULT_RM_ZK_ZNODE_SIZE_LIMIT_BYTES) - ROOM_FOR_REQUEST;
   }

@@ -225,8 +225,7 @@ public final class Supervisor {
       if (stopped) {
         throw new IOException("the bridge is stopping");
       }
-      String reply = watchdog.ask(started.policy, handshake.hello(dryRun),
-          config.startDeadlineMs,
+      String reply = watchdog.ask(started.policy, handshake.hello(dryRun), config.startDeadlineMs,
           BridgeConfig.START_DEADLINE_MS);
       LOG.info("Policy process {} is ready: {}", started.policy.describe(), Handshake.read(reply));
       return started;

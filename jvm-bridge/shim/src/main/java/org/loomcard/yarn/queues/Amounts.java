@@ -1,6 +1,5 @@
 package org.loomcard.yarn.queues;
 
-import java.util.Arrays;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceInformation;
 
@@ -114,10 +113,5 @@ public final class Amounts {
       }
     }
     return true;
-  }
-
-  /** As text, for messages. */
-  public static String text(long[] amounts) {
-    return Arrays.toString(amounts);
   }
 }

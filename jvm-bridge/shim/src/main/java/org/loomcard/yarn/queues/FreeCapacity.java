@@ -1,5 +1,6 @@
 package org.loomcard.yarn.queues;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -71,7 +72,7 @@ public final class FreeCapacity<N extends SchedulerNode> {
     if (!Amounts.isZero(difference)) {
       unexplained = difference;
       LOG.error("The containers that the policy knows leave {} free, the nodes count {} less",
-          Amounts.text(free), Amounts.text(difference));
+          Arrays.toString(free), Arrays.toString(difference));
     }
   }
 }

@@ -50,8 +50,7 @@ final class QueueRecords {
         metrics.getAppsPending(), metrics.getAppsCompleted(), metrics.getAppsKilled(),
         metrics.getAppsFailed(),
         metrics.getActiveUsers(), metrics.getAvailableMB(), metrics.getAllocatedMB(),
-        metrics.getPendingMB(),
-        metrics.getReservedMB(), metrics.getAvailableVirtualCores(),
+        metrics.getPendingMB(), metrics.getReservedMB(), metrics.getAvailableVirtualCores(),
         metrics.getAllocatedVirtualCores(),
         metrics.getPendingVirtualCores(), metrics.getReservedVirtualCores());
     figures.setAllocatedContainers(metrics.getAllocatedContainers());

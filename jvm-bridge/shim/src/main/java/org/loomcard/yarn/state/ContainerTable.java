@@ -58,8 +58,7 @@ public abstract class ContainerTable {
 
   /** Adds a container that the fallback placed. */
   public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node,
-      RMContainer container,
-      boolean isAm) {
+      RMContainer container, boolean isAm) {
     return report(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
         "fallback", events.now()));
   }

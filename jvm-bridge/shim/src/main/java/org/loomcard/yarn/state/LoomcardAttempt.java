@@ -217,8 +217,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     writeLock.lock();
     try {
       RMContainerImpl allocated = new RMContainerImpl(container, key, getApplicationAttemptId(),
-          node.getNodeID(),
-          getUser(), rmContext, node.getPartition());
+          node.getNodeID(), getUser(), rmContext, node.getPartition());
       allocated.setQueueName(queue.getQueueName());
       if (key.getContainerToUpdate() != null) {
         cluster.updateBegun(key.getContainerToUpdate(), allocated);

@@ -23,8 +23,7 @@ public final class ApplicationRecord {
   public final Map<String, String> hints;
 
   public ApplicationRecord(String id, int queue, String user, String name, String type,
-      Collection<String> tags,
-      int priority, long submittedMs, Map<String, String> hints) {
+      Collection<String> tags, int priority, long submittedMs, Map<String, String> hints) {
     this.id = id;
     this.queue = queue;
     this.user = user;

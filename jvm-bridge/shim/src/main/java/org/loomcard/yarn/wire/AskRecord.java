@@ -24,8 +24,7 @@ public final class AskRecord {
   public final String label;
 
   public AskRecord(int attempt, int priority, long allocationRequestId, boolean isAm, long[] size,
-      int count,
-      Rows rows, boolean relaxLocality, String label) {
+      int count, Rows rows, boolean relaxLocality, String label) {
     this.attempt = attempt;
     this.priority = priority;
     this.allocationRequestId = allocationRequestId;

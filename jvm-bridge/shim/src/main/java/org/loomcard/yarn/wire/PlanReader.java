@@ -58,8 +58,7 @@ public final class PlanReader {
         decisions.add(new PlanMessage.Allocate(in.integer("allocate: attempt"),
             in.integer("allocate: priority"),
             in.number("allocate: allocation_request_id"), in.integer("allocate: node"),
-                in.integer("allocate: count"),
-            in.integer("allocate: instance")));
+                in.integer("allocate: count"), in.integer("allocate: instance")));
       } else if (tag.equals("preempt")) {
         decisions.add(new PlanMessage.Preempt(in.number("preempt: container"),
             in.number("preempt: grace_ms"),
@@ -71,8 +70,7 @@ public final class PlanReader {
             in.integer("reserve: instance")));
       } else if (tag.equals("unreserve")) {
         decisions.add(new PlanMessage.Unreserve(in.integer("unreserve: attempt"),
-            in.integer("unreserve: priority"),
-            in.number("unreserve: allocation_request_id"),
+            in.integer("unreserve: priority"), in.number("unreserve: allocation_request_id"),
             in.integer("unreserve: instance")));
       } else {
         throw in.wrong("plan: decision " + decisions.size(),
