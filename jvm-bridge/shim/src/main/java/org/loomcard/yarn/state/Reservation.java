@@ -82,7 +82,8 @@ public final class Reservation {
    */
   boolean isFor(LoomcardAttempt other, SchedulerRequestKey otherKey) {
     return other == attempt && otherKey.getContainerToUpdate() == null
-        && AskKey.of(otherKey).equals(AskKey.of(key));
+        && otherKey.getAllocationRequestId() == allocationRequestId()
+        && otherKey.getPriority().getPriority() == priority();
   }
 
   /** Whether {@code more} fits into the part of {@code free} that is not reserved. */

@@ -13,7 +13,7 @@ public final class UserAsks {
   private final AskSizes sizes = new AskSizes();
   /** The rows of all attempts at the last count, and those added since: never too few. */
   private long rows;
-  private final Recount recount = new Recount();
+  private final AskSizes.Recount recount = new AskSizes.Recount();
 
   void add(LoomcardAttempt attempt) {
     attempts.add(attempt);
