@@ -22,8 +22,14 @@ from loomcard.config.shipped import PlaceError
 from loomcard.install import hadoop_conf, queues
 from loomcard.install.applications import running
 from loomcard.install.hadoop_conf import SITE, HadoopConf
-from loomcard.install.installation import SCHEDULER_KEY, read_record, read_site, same_jar
-from loomcard.install.site_file import SiteFileError
+from loomcard.install.installation import (
+    FORMER_KEYS,
+    SCHEDULER_KEY,
+    read_record,
+    read_site,
+    same_jar,
+)
+from loomcard.install.site_file import OURS, SiteFileError
 from loomcard.install.startup import Check, obstacles, queue_checks
 
 _SKEW_S: Final = 5.0
@@ -80,6 +86,7 @@ def _installation(conf_dir: Path, rm: str | None) -> Iterator[Check]:
     remedy = f"remove it from {place}" if record and by else again
     yield Check("scheduler", scheduler + by, "" if ours else remedy)
     yield from obstacles(site, {}, None) if ours else ()
+    yield from _former(site, again)
     yield _jar(Path(record.get("jar_dir", "")), again)
     yield _python(site.get("loomcard.python", "python3"), again)
     yield _policy(site.get("loomcard.setup.path"), again)
@@ -91,6 +98,13 @@ def _installation(conf_dir: Path, rm: str | None) -> Iterator[Check]:
     yield Check(
         "write access", str(conf_dir), "" if writable else f"install as who owns {conf_dir}"
     )
+
+
+def _former(site: HadoopConf, again: str) -> Iterator[Check]:
+    for key in FORMER_KEYS:
+        if site.get(key).startswith(OURS):
+            said = f"{site.place(key)}: the next version has no {site.get(key)}"
+            yield Check(key, said, f"remove it: {again}")
 
 
 def _queues(site: HadoopConf, rm: str | None) -> Iterator[Check]:

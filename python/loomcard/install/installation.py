@@ -27,10 +27,11 @@ BACKUP: Final = "yarn-site.xml.before-loomcard"
 RECORD: Final = "loomcard-install.json"
 SETUP: Final = "loomcard-setup.json"
 SCHEDULER_KEY: Final = "yarn.resourcemanager.scheduler.class"
-_WEB: Final = {
-    "yarn.http.rmwebapp.scheduler.page.class": "org.loomcard.yarn.web.LoomcardSchedulerPage",
-    "yarn.webapp.custom.webservice.class": "org.loomcard.yarn.web.LoomcardWebServices",
-}
+FORMER_KEYS: Final = (
+    "yarn.http.rmwebapp.scheduler.page.class",
+    "yarn.webapp.custom.webservice.class",
+)
+"""What earlier versions set to classes of ours. The scheduler now puts its web side in itself."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,11 @@ def plan(wishes: Wishes) -> Plan:
         )
     wanted = _wanted(wishes, present)
     missing = {name: value for name, value in wanted.items() if present.raw(name) != value}
+    first = changes_of(record)
+    former = site.undone([first.pop(key, Change(key, None, "")) for key in FORMER_KEYS])
+    site = SiteFile(former, site.place)
     after, changes = site.changed(missing)
-    if SiteFile(after, site.place).undone(changes) != before:
+    if SiteFile(after, site.place).undone(changes) != former:
         raise SiteFileError(
             f"{site.place}: the change could not be undone to the byte",
             f"set {', '.join(each.name for each in changes)} by hand, then install again",
@@ -124,7 +128,7 @@ def plan(wishes: Wishes) -> Plan:
         after,
         wanted,
         hadoop_conf.read(wishes.conf_dir, {SITE: after}),
-        _all_changes(site, changes_of(record), changes),
+        _all_changes(site, first, changes),
         {source: target for source, target in jars.items() if not _same(source, target)},
         [jar for jar in wishes.jar_dir.glob("loomcard-yarn-*.jar") if jar.name not in ours],
         None if setup.exists() else compiled_policy(wishes.policy)["setup.json"],
@@ -137,7 +141,7 @@ def _wanted(wishes: Wishes, present: HadoopConf) -> dict[str, str]:
         str(wishes.conf_dir), str(state), wishes.python, str(state / "policy.yml")
     )
     keys["setup.path"] = str(wishes.conf_dir / SETUP)
-    wanted = {SCHEDULER_KEY: LOOMCARD_SCHEDULER, **_WEB}
+    wanted = {SCHEDULER_KEY: LOOMCARD_SCHEDULER}
     for key, value in keys.items():
         name = f"loomcard.{key}"
         # The administrator's values stay; the interpreter is this installation's.

@@ -56,6 +56,7 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.web.WebSide;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.Handshake;
 import org.slf4j.Logger;
@@ -127,6 +128,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     super.serviceInit(conf);
     placeApplications(tree::pathOf);
     initializeMonitors(conf);
+    WebSide.register(conf, rmContext, this);
   }
 
   /** Creates the object that runs the rounds; tests drive the rounds themselves. */
@@ -177,6 +179,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   @Override
   public void serviceStop() throws Exception {
+    WebSide.unregister(getConfig());
     if (bridgeMetrics != null) {
       bridgeMetrics.unregister();
     }

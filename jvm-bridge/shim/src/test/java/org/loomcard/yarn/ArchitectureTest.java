@@ -30,7 +30,7 @@ import org.loomcard.yarn.state.Reservations;
 /** Which package of the Java side may use which, and which class may do what. */
 public final class ArchitectureTest {
   private static final String ROOT = "org.loomcard.yarn";
-  /** Of each package, the packages of ours that it may use. The root may use all but the web. */
+  /** Of each package, the packages of ours that it may use. The root may use all. */
   private static final Map<String, Set<String>> MAY_USE = new TreeMap<>();
   /** The way to the policy process and back. */
   private static final String[] WITHOUT_YARN = {
@@ -56,8 +56,7 @@ public final class ArchitectureTest {
     mayUse("commit", "config", "wire", "rounds", "hadoop", "queues", "state", "metrics");
     mayUse("status", "config", "bridge");
     mayUse("rehearsal", "json", "config", "bridge", "status");
-    mayUse("web.tables");
-    mayUse("web", "config", "rounds", "bridge", "status", "web.tables");
+    mayUse("web", "config", "rounds", "bridge", "status");
   }
 
   private static void mayUse(String user, String... used) {
@@ -90,8 +89,6 @@ public final class ArchitectureTest {
     MAY_USE.forEach((user, used) -> noClasses().that().resideInAPackage(ROOT + "." + user)
         .should().dependOnClassesThat(isOurs("in none of " + used + " and not in " + user,
             type -> !room(type).equals(user) && !used.contains(room(type)))).check(ours));
-    noClasses().that().resideInAPackage(ROOT)
-        .should().dependOnClassesThat().resideInAPackage(ROOT + ".web..").check(ours);
   }
 
   @Test

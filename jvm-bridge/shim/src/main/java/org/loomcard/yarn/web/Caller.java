@@ -15,8 +15,8 @@ final class Caller {
   static final String MEANT = "X-XSRF-HEADER";
   /** The header with the {@link org.loomcard.yarn.config.ApplyToken}. */
   static final String TOKEN = "X-Loomcard-Token";
-  private static final String HTTP_AUTHENTICATION = "hadoop.http.authentication.type";
-  private static final String SIMPLE = "simple";
+  static final String HTTP_AUTHENTICATION = "hadoop.http.authentication.type";
+  static final String SIMPLE = "simple";
   /** The name from the ResourceManager's web authentication; null for no user. */
   final String user;
   /**

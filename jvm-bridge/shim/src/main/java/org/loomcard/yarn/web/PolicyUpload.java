@@ -10,12 +10,11 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.http.NameValuePair;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.status.StatusSource;
@@ -121,12 +120,13 @@ final class PolicyUpload {
    * Returns the value of {@code dry_run} in a query. If it is misspelt or repeated, {@link #put}
    * does not accept the value: a caller who meant to try must not apply.
    */
-  static String dryRun(Map<String, List<String>> query) {
+  static String dryRun(List<NameValuePair> query) {
     List<String> said = new ArrayList<>();
-    for (Map.Entry<String, List<String>> each : query.entrySet()) {
-      boolean exact = each.getKey().equals("dry_run");
-      if (exact || each.getKey().replaceAll("[^A-Za-z]", "").equalsIgnoreCase("dryrun")) {
-        said.addAll(exact ? each.getValue() : Arrays.asList(each.getKey()));
+    for (NameValuePair each : query) {
+      if (each.getName().equals("dry_run")) {
+        said.add(String.valueOf(each.getValue()));
+      } else if (each.getName().replaceAll("[^A-Za-z]", "").equalsIgnoreCase("dryrun")) {
+        said.add(each.getName());
       }
     }
     return said.isEmpty() ? "false" : String.join(",", said);

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -19,10 +20,9 @@ import org.loomcard.yarn.status.WaitingApplication;
 import org.loomcard.yarn.status.WaitingStatus;
 
 /**
- * The one document about the scheduler; docs/operate/rest.md describes it. The page and the REST
- * call show the same tree.
+ * The one document about the scheduler; docs/operate/rest.md describes it. The page draws it.
  */
-public final class SchedulerDocument {
+final class SchedulerDocument {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final double MICROS_PER_MS = 1000;
   /** How many asks of a leaf queue are listed by default, and at most. */
@@ -52,7 +52,7 @@ public final class SchedulerDocument {
    *
    * @param limit how many asks are listed of each leaf queue
    */
-  public static ObjectNode of(StatusSource source, int limit) {
+  static ObjectNode of(StatusSource source, int limit) {
     BridgeStatus status = source.bridge();
     JsonNode policyConfig = parse(status.applied.policyConfig.json);
     ObjectNode document = JSON.createObjectNode();
@@ -90,7 +90,7 @@ public final class SchedulerDocument {
   }
 
   /** Returns the tree in the envelope that every scheduler of YARN uses. */
-  public static ObjectNode enveloped(StatusSource source, int limit) {
+  static ObjectNode enveloped(StatusSource source, int limit) {
     ObjectNode scheduler = JSON.createObjectNode();
     scheduler.set("schedulerInfo", of(source, limit));
     ObjectNode envelope = JSON.createObjectNode();
@@ -99,7 +99,7 @@ public final class SchedulerDocument {
   }
 
   /** Returns the policy in force: version, hash, source and its YAML. */
-  public static ObjectNode policy(StatusSource source) {
+  static ObjectNode policy(StatusSource source) {
     AppliedConfig applied = source.bridge().applied;
     ObjectNode document = applied(applied).put("yaml", applied.yaml);
     document.putArray("features").add("dry_run"); // an older one would apply what is to be tried
@@ -272,12 +272,12 @@ public final class SchedulerDocument {
   }
 
   private static JsonNode value(JsonNode parent, String key) {
-    return parent.has(key) ? parent.get(key) : JSON.nullNode();
+    return parent.has(key) ? parent.get(key) : NullNode.getInstance();
   }
 
   /**
-   * Reads a text as JSON. If it is invalid it is shown as text: a policy's report must not make a
-   * page fail.
+   * Reads a text as JSON. If it is invalid it is shown as text: a policy's report must not make
+   * the call fail.
    */
   private static JsonNode parse(String text) {
     if (text == null) {

@@ -34,7 +34,7 @@ public final class BridgeSamples {
         applied, counters, "no reply for 10000 ms",
         recovered ? 5000 : BridgeStatus.NOT_RECOVERED, "process 4711", reports,
         new WaitReasons(), Collections.<PolicyFault>emptyList(),
-        Collections.<QueueStall>emptyList());
+        Collections.singletonList(new QueueStall("root.a", 4000, 64000, 2, "1 ask waited")));
   }
 
   public static ConfigSwapResult applied(AppliedConfig governing) {

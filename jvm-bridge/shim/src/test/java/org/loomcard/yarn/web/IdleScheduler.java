@@ -54,6 +54,18 @@ public class IdleScheduler extends AbstractYarnScheduler<FiCaSchedulerApp, FiCaS
   }
 
   @Override
+  public void serviceInit(Configuration conf) throws Exception {
+    super.serviceInit(conf);
+    WebSide.register(conf, rmContext, this);
+  }
+
+  @Override
+  public void serviceStop() throws Exception {
+    WebSide.unregister(getConfig());
+    super.serviceStop();
+  }
+
+  @Override
   public StatusSource status() {
     return STATUS;
   }

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileUtil;
@@ -67,10 +68,6 @@ final class RunningRm {
         YarnConfiguration.RM_ADMIN_ADDRESS, YarnConfiguration.RM_WEBAPP_ADDRESS}) {
       conf.set(key, "localhost:0");
     }
-    conf.set(YarnConfiguration.YARN_HTTP_WEBAPP_SCHEDULER_PAGE,
-        LoomcardSchedulerPage.class.getName());
-    conf.set(YarnConfiguration.YARN_WEBAPP_CUSTOM_WEBSERVICE_CLASS,
-        LoomcardWebServices.class.getName());
     ResourceManager manager = new ResourceManager();
     manager.init(conf);
     manager.start();
@@ -132,8 +129,15 @@ final class RunningRm {
     return connection;
   }
 
+  Answer call(String method, String path) throws IOException {
+    HttpURLConnection connection = open(path);
+    connection.setRequestMethod(method);
+    return answer(connection);
+  }
+
   private HttpURLConnection open(String path) throws IOException {
     HttpURLConnection connection = (HttpURLConnection) new URL(address + path).openConnection();
+    connection.setInstanceFollowRedirects(false);
     connection.setConnectTimeout(TIMEOUT_MS);
     connection.setReadTimeout(TIMEOUT_MS);
     return connection;
@@ -151,7 +155,7 @@ final class RunningRm {
         count = body.read(buffer);
       }
     }
-    return new Answer(status, String.valueOf(connection.getContentType()),
+    return new Answer(status, connection.getHeaderFields(),
         new String(bytes.toByteArray(), StandardCharsets.UTF_8));
   }
 
@@ -160,11 +164,18 @@ final class RunningRm {
     final int status;
     final String type;
     final String body;
+    private final Map<String, List<String>> headers;
 
-    private Answer(int status, String type, String body) {
+    private Answer(int status, Map<String, List<String>> headers, String body) {
       this.status = status;
-      this.type = type;
+      this.headers = headers;
+      this.type = header("Content-Type");
       this.body = body;
+    }
+
+    /** The first of that name; empty for none. */
+    String header(String name) {
+      return headers.containsKey(name) ? headers.get(name).get(0) : "";
     }
   }
 }

@@ -125,7 +125,7 @@ final class SampleStatus implements StatusSource {
     limits.add(limit);
     return new WaitingStatus(7, 2_000_000, 3_000_000,
         Collections.singletonList(new WaitingApplication("application_1790000000000_0001",
-        "count <words>", "alice", "root.a", Arrays.asList(
+        "<img src=x onerror=alert(1)>", "alice", "root.a", Arrays.asList(
             new WaitingApplication.WaitingAsk(20, 0, 4, amounts(1024, 1), "NODE_FULL", null),
             new WaitingApplication.WaitingAsk(10, 7, 1, amounts(2048, 1), "SHARE",
                 1_790_000_060_000L)))));

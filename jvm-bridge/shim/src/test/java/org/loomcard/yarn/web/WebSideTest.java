@@ -8,11 +8,12 @@ import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.ByteArrayInputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
-import javax.xml.parsers.DocumentBuilderFactory;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.authorize.AccessControlList;
@@ -24,7 +25,6 @@ import org.junit.BeforeClass;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.BridgeSamples;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
-import org.w3c.dom.Document;
 
 /** The web side in a real ResourceManager, asked over HTTP. */
 public final class WebSideTest {
@@ -54,10 +54,10 @@ public final class WebSideTest {
     manager.stop();
   }
 
-  /** The document comes as JSON, also for a client that takes anything, in YARN's own envelope. */
+  /** The document comes as JSON whatever a client asks for, in YARN's own envelope. */
   @Test
   public void schedulerDocumentIsJson() throws Exception {
-    for (String accept : new String[] {"*/*", "application/json", null}) {
+    for (String accept : new String[] {"*/*", "application/json", "application/xml", null}) {
       RunningRm.Answer answer = manager.get("/ws/v1/cluster/scheduler", accept);
       assertEquals(200, answer.status);
       assertTrue(answer.type, answer.type.startsWith("application/json"));
@@ -74,50 +74,115 @@ public final class WebSideTest {
     }
   }
 
-  /** The same tree comes as XML, with keys that are no XML names and characters to escape. */
+  /** The page is the same for everyone: what users named comes only in the document, as data. */
   @Test
-  public void schedulerDocumentIsXml() throws Exception {
-    RunningRm.Answer answer = manager.get("/ws/v1/cluster/scheduler", "application/xml");
-    assertEquals(200, answer.status);
-    assertTrue(answer.type, answer.type.startsWith("application/xml"));
-    Document xml = DocumentBuilderFactory.newInstance().newDocumentBuilder()
-        .parse(new ByteArrayInputStream(answer.body.getBytes(StandardCharsets.UTF_8)));
-    assertEquals("scheduler", xml.getDocumentElement().getTagName());
-    assertEquals("7 of <b>", xml.getElementsByTagName("entry").item(0)
-        .getAttributes().getNamedItem("name").getNodeValue());
-    assertEquals("9f2c4e", xml.getElementsByTagName("hash").item(0).getTextContent());
-  }
-
-  /** The page shows what the document says, escaped, with assets of the ResourceManager only. */
-  @Test
-  public void pageShowsTheDocument() throws Exception {
-    RunningRm.Answer answer = manager.get("/cluster/scheduler", "text/html");
-    assertEquals(200, answer.status);
-    for (String shown : new String[] {"version 3, two.yml",
-        "last failure (recovered at 2026-09-21 14:13:25 UTC): no reply for 10000 ms",
-        "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
-        "6 GB", "3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
-        "jobs of root", "asked, MB", "&lt;i&gt;", "4,096",
-        "10 GB", "7 vcores", "draining", "applications of one user", "alice 2", "3,600 s",
-        "Queues on labelled nodes", "1 GB, 1 vcore (25.0 % of the parent's)",
-        "2 GB, 2 vcores", "512 MB, 1 vcore", "256 MB, 0 vcores", "label of asks without one",
-        "7 applications with 2,000,000 asks for 3,000,000 containers; of each queue at most 100",
-        "patience_ms: 5", "Room reserved on nodes", "n1:45454", "2 GB, 1 vcore"}) {
-      assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
+  public void pageIsStaticAndLoadsNothingFromElsewhere() throws Exception {
+    for (String path : new String[] {"/cluster/scheduler", "/cluster/scheduler/",
+        "/cluster/scheduler/queue"}) {
+      RunningRm.Answer page = manager.get(path, "text/html");
+      assertEquals(path, 200, page.status);
+      assertTrue(page.type, page.type.startsWith("text/html"));
+      assertTrue(page.header("Content-Security-Policy").startsWith("default-src 'self';"));
+      assertEquals("nosniff", page.header("X-Content-Type-Options"));
+      assertEquals("inline code or style", -1, indexOf(
+          "<script>|<style|\\son\\w+=|\\sstyle=|javascript:", page.body));
+      Matcher links = Pattern.compile("(?:src|href)=\"([^\"]*)\"").matcher(page.body);
+      int found = 0;
+      for (; links.find(); found++) {
+        assertTrue(links.group(1), links.group(1).startsWith("/"));
+        if (!links.group(1).equals("/logs")) { // this ResourceManager has none
+          assertEquals(links.group(1), 200, manager.get(links.group(1), "*/*").status);
+        }
+      }
+      assertTrue(found > 10);
     }
-    assertFalse(answer.body.contains("count <words>"));
-    assertFalse("an empty table is left out", answer.body.contains("nothing of root"));
-    assertFalse(answer.body.replace(manager.address, "").contains("src=\"http"));
   }
 
-  /** The page and the document say of a failure whether it is over. */
+  /** A name such as {@code <img onerror=...>} stays text. */
+  @Test
+  public void scriptWritesTextAlone() throws Exception {
+    RunningRm.Answer script = manager.get("/cluster/scheduler/page.js", "*/*");
+    assertTrue(script.type, script.type.startsWith("text/javascript"));
+    assertEquals("a way for a text to become HTML or code", -1, indexOf("innerHTML|outerHTML"
+        + "|insertAdjacentHTML|document\\.write|\\beval\\b|Function\\(|setAttribute|srcdoc"
+        + "|javascript:|createContextualFragment|DOMParser|setTimeout|https?:", script.body));
+    RunningRm.Answer document = manager.get("/ws/v1/cluster/scheduler", "text/html");
+    assertTrue(document.body.contains("<img src=x onerror=alert(1)>"));
+    assertTrue(document.type, document.type.startsWith("application/json"));
+    assertEquals("nosniff", document.header("X-Content-Type-Options"));
+  }
+
+  /** Each property that the script reads is a key of the document, or the browser's own. */
+  @Test
+  public void scriptReadsWhatTheDocumentHas() throws Exception {
+    JsonNode document = JSON.readTree(manager.get("/ws/v1/cluster/scheduler", null).body);
+    Set<String> known = new TreeSet<>(Arrays.asList("getElementById", "createElement",
+        "textContent", "className", "appendChild", "forEach", "toLocaleString", "toFixed",
+        "toISOString", "slice", "replace", "replaceAll", "entries", "map", "join", "values", "some",
+        "abs", "href", "concat", "filter", "flatMap", "reduce", "length", "min", "max", "style",
+        "width", "left", "paddingLeft", "title", "split", "sort", "endsWith", "isArray",
+        "stringify", "isInteger", "toPrecision", "get", "set", "size", "json", "ok", "message",
+        "headings"));
+    addKeys(document, known);
+    String script = manager.get("/cluster/scheduler/page.js", "*/*").body
+        .replaceAll("(?s)/\\*.*?\\*/", "").replaceAll("\"[^\"]*\"", "");
+    Matcher read = Pattern.compile("(?<=[\\w)\\]])\\.(\\w+)").matcher(script);
+    Set<String> keys = new TreeSet<>();
+    while (read.find()) {
+      keys.add(read.group(1));
+    }
+    assertTrue(keys.toString(), keys.contains("until_ms") && keys.contains("last_failure"));
+    keys.removeAll(known);
+    assertEquals(Collections.emptySet(), keys);
+  }
+
+  private static void addKeys(JsonNode node, Set<String> keys) {
+    node.fieldNames().forEachRemaining(keys::add);
+    node.forEach(child -> addKeys(child, keys));
+  }
+
+  private static int indexOf(String pattern, String text) {
+    Matcher found = Pattern.compile(pattern).matcher(text);
+    return found.find() ? found.start() : -1;
+  }
+
+  /** A method that a path does not have is refused with those that it has. */
+  @Test
+  public void otherMethodsAreRefused() throws Exception {
+    RunningRm.Answer refused = manager.call("DELETE", POLICY);
+    assertEquals(405, refused.status);
+    assertEquals("GET, HEAD, PUT, OPTIONS", refused.header("Allow"));
+    assertTrue(refused.body, refused.body.contains("The methods here are GET, HEAD, PUT."));
+    assertEquals(405, manager.call("GET", POLICY + "/rollback").status);
+    assertEquals(405, manager.call("PUT", "/cluster/scheduler").status);
+    RunningRm.Answer asked = manager.call("OPTIONS", POLICY + "/rollback");
+    assertEquals("as a browser asks before a call to another host", 200, asked.status);
+    assertEquals("POST, OPTIONS", asked.header("Allow"));
+    RunningRm.Answer head = manager.call("HEAD", POLICY);
+    assertEquals(200, head.status);
+    assertEquals("", head.body);
+    assertEquals(404, manager.get(POLICY + "/unknown", "*/*").status);
+    assertEquals(Collections.emptyList(), STATUS.applied);
+  }
+
+  /** Whatever goes wrong in a path of ours is a document with one line, and only there. */
+  @Test
+  public void anExceptionIsADocument() throws Exception {
+    STATUS.answer = null;
+    RunningRm.Answer failed = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+    assertEquals(500, failed.status);
+    JsonNode document = JSON.readTree(failed.body);
+    assertTrue(failed.body, document.path("message").asText().contains("NullPointerException"));
+    assertFalse(failed.body, document.path("hint").asText().isEmpty());
+    assertEquals(200, manager.get("/ws/v1/cluster/info", "*/*").status);
+  }
+
+  /** The document says of a failure whether it is over. */
   @Test
   public void aFailureThatLastsIsNotCalledOver() throws Exception {
     assertEquals(1_790_000_005_000L, recoveredMs().asLong());
     STATUS.recovered = false;
     assertTrue(recoveredMs().isNull());
-    String page = manager.get("/cluster/scheduler", "text/html").body;
-    assertTrue(page, page.contains("last failure: no reply for 10000 ms"));
   }
 
   private static JsonNode recoveredMs() throws Exception {
@@ -165,7 +230,7 @@ public final class WebSideTest {
   public void restOfTheWebSideStays() throws Exception {
     for (String path : new String[] {"/cluster", "/cluster/apps", "/cluster/nodes",
         "/ws/v1/cluster/info", "/ws/v1/cluster/metrics", "/ws/v1/cluster/apps",
-        "/ws/v1/cluster/nodes", "/ws/v1/cluster/scheduler-overview"}) {
+        "/ws/v1/cluster/nodes", "/ws/v1/cluster/scheduler-overview", "/static/yarn.css", "/jmx"}) {
       assertEquals(path, 200, manager.get(path, "*/*").status);
     }
   }
