@@ -9,8 +9,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.webapp.RMWebServices;
 
 /**
  * YARN's own REST services, unchanged, for a yarn-site.xml that still names this class in
- * {@code yarn.webapp.custom.webservice.class}. {@link WebFilter} answers our paths. The next version
- * has no such class.
+ * {@code yarn.webapp.custom.webservice.class}. {@link WebFilter} answers our paths. The next
+ * version has no such class.
  */
 @Singleton
 @Path("/ws/v1/cluster")

@@ -1,15 +1,13 @@
 package org.loomcard.yarn.web;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 import org.loomcard.yarn.config.AppliedConfig;
 
 /** The applied configurations that are still kept, newest first; the first one is in force. */
 final class PolicyHistory {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private final List<AppliedConfig> kept;
 
   PolicyHistory(List<AppliedConfig> kept) {
@@ -17,20 +15,19 @@ final class PolicyHistory {
   }
 
   /** Returns every version with who applied it when, and which one is in force. */
-  ObjectNode document() {
-    ObjectNode document = JSON.createObjectNode();
-    ArrayNode policies = document.putArray("policies");
+  JsonObject document() {
+    JsonArray policies = new JsonArray();
     for (AppliedConfig each : kept) {
-      ObjectNode policy = policies.addObject();
-      policy.setAll(SchedulerDocument.applied(each));
-      if (each.atMs == 0) {
-        policy.putNull("applied_at_ms");
-      } else {
-        policy.put("applied_at_ms", each.atMs);
-      }
-      policy.put("user", each.user).put("has_yaml", each.yaml != null)
-          .put("governs", each == kept.get(0));
+      JsonObject policy = new JsonObject();
+      SchedulerDocument.addApplied(policy, each);
+      policy.addProperty("applied_at_ms", each.atMs == 0 ? null : (Long) each.atMs);
+      policy.addProperty("user", each.user);
+      policy.addProperty("has_yaml", each.yaml != null);
+      policy.addProperty("governs", each == kept.get(0));
+      policies.add(policy);
     }
+    JsonObject document = new JsonObject();
+    document.add("policies", policies);
     return document;
   }
 

@@ -1,8 +1,8 @@
 package org.loomcard.yarn.web;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonPrimitive;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -37,7 +37,6 @@ final class PolicyUpload {
   private static final int LONGEST_LOGGED = 1000;
   private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cntrl}\\u2028\\u2029]");
   private static final Logger LOG = LoggerFactory.getLogger(PolicyUpload.class);
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final int OK = 200;
   private static final int BAD = 400;
   private static final int FORBIDDEN = 403;
@@ -169,27 +168,35 @@ final class PolicyUpload {
   }
 
   private Reply tried(ConfigSwapResult answer, String name) {
-    return answer.outcome != ConfigSwapResult.Outcome.WOULD_APPLY ? reply(answer)
-        : new Reply(OK, JSON.createObjectNode().put("message", answer.message)
-            .put("dry_run", true).put("version", answer.version).put("hash", answer.hash)
-            .put("source", name));
+    if (answer.outcome != ConfigSwapResult.Outcome.WOULD_APPLY) {
+      return reply(answer);
+    }
+    JsonObject document = new JsonObject();
+    document.addProperty("message", answer.message);
+    document.addProperty("dry_run", true);
+    document.addProperty("version", answer.version);
+    document.addProperty("hash", answer.hash);
+    document.addProperty("source", name);
+    return new Reply(OK, document);
   }
 
   private Reply reply(ConfigSwapResult answer) {
     switch (answer.outcome) {
       case APPLIED:
-        ObjectNode applied = JSON.createObjectNode().put("message", answer.message);
-        applied.setAll(SchedulerDocument.applied(source.bridge().applied));
+        JsonObject applied = new JsonObject();
+        applied.addProperty("message", answer.message);
+        SchedulerDocument.addApplied(applied, source.bridge().applied);
         return new Reply(OK, applied);
       case FINDINGS:
         return new Reply(BAD, withFindings(answer));
       case REFUSED:
-        ObjectNode inUse = problem(answer.message,
+        JsonObject inUse = problem(answer.message,
             "Keep these queues, or let their applications end or move first.");
-        ArrayNode applications = inUse.putArray("applications");
+        JsonArray applications = new JsonArray();
         for (String application : answer.applications) {
-          applications.add(application);
+          applications.add(new JsonPrimitive(application));
         }
+        inUse.add("applications", applications);
         return new Reply(CONFLICT, inUse);
       case UNAVAILABLE:
         return new Reply(UNAVAILABLE, problem(answer.message,
@@ -201,24 +208,29 @@ final class PolicyUpload {
     }
   }
 
-  private static ObjectNode withFindings(ConfigSwapResult answer) {
-    ObjectNode document = problem(answer.message,
-        "Mend what the findings name; the policy before stays in force.");
-    ArrayNode findings = document.putArray("findings");
+  private static JsonObject withFindings(ConfigSwapResult answer) {
+    JsonArray findings = new JsonArray();
     for (ConfigSwapResult.Finding finding : answer.findings) {
-      findings.addObject()
-          .put("line", finding.line)
-          .put("column", finding.column)
-          .put("path", finding.path)
-          .put("message", finding.message)
-          .put("hint", finding.hint);
+      JsonObject shown = new JsonObject();
+      shown.addProperty("line", finding.line);
+      shown.addProperty("column", finding.column);
+      shown.addProperty("path", finding.path);
+      shown.addProperty("message", finding.message);
+      shown.addProperty("hint", finding.hint);
+      findings.add(shown);
     }
+    JsonObject document = problem(answer.message,
+        "Mend what the findings name; the policy before stays in force.");
+    document.add("findings", findings);
     return document;
   }
 
   /** Returns the document of a refusal. */
-  static ObjectNode problem(String message, String hint) {
-    return JSON.createObjectNode().put("message", message).put("hint", hint);
+  static JsonObject problem(String message, String hint) {
+    JsonObject document = new JsonObject();
+    document.addProperty("message", message);
+    document.addProperty("hint", hint);
+    return document;
   }
 
   /**
@@ -238,9 +250,9 @@ final class PolicyUpload {
   /** A status and a document. */
   static final class Reply {
     final int status;
-    final ObjectNode document;
+    final JsonObject document;
 
-    private Reply(int status, ObjectNode document) {
+    private Reply(int status, JsonObject document) {
       this.status = status;
       this.document = document;
     }

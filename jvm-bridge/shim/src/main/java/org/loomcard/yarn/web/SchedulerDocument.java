@@ -1,11 +1,12 @@
 package org.loomcard.yarn.web;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.NullNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonNull;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -23,7 +24,6 @@ import org.loomcard.yarn.status.WaitingStatus;
  * The one document about the scheduler; docs/operate/rest.md describes it. The page draws it.
  */
 final class SchedulerDocument {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final double MICROS_PER_MS = 1000;
   /** How many asks of a leaf queue are listed by default, and at most. */
   static final int USUAL_LIMIT = 100;
@@ -52,32 +52,36 @@ final class SchedulerDocument {
    *
    * @param limit how many asks are listed of each leaf queue
    */
-  static ObjectNode of(StatusSource source, int limit) {
+  private static JsonObject of(StatusSource source, int limit) {
     BridgeStatus status = source.bridge();
-    JsonNode policyConfig = parse(status.applied.policyConfig.json);
-    ObjectNode document = JSON.createObjectNode();
-    document.put("type", "loomcard");
-    document.put("schedulerName", "LoomcardScheduler");
-    document.set("config", policyConfig(status.applied, policyConfig));
-    document.set("bridge", bridge(status, source.startedAtMs()));
-    document.set("allocations", JSON.createObjectNode()
-        .put("policy", source.allocatedByPolicy())
-        .put("fallback", source.allocatedByFallback()));
-    document.set("refusals", amounts(source.refusals()));
-    ObjectNode cluster = JSON.createObjectNode().put("nodes", source.nodes());
-    cluster.set("capacity", amounts(source.capacity()));
-    cluster.set("minimum_allocation", amounts(source.smallest()));
-    document.set("cluster", cluster);
-    document.set("queues", queues(source.queues(), status.reports, policyConfig.path("queues")));
-    document.set("reservations", reservations(source));
+    JsonObject policyConfig = parse(status.applied.policyConfig.json).getAsJsonObject();
+    JsonArray specs = policyConfig.getAsJsonArray("queues");
+    JsonObject document = new JsonObject();
+    document.addProperty("type", "loomcard");
+    document.addProperty("schedulerName", "LoomcardScheduler");
+    document.add("config", policyConfig(status.applied, policyConfig));
+    document.add("bridge", bridge(status, source.startedAtMs()));
+    JsonObject allocations = new JsonObject();
+    allocations.addProperty("policy", source.allocatedByPolicy());
+    allocations.addProperty("fallback", source.allocatedByFallback());
+    document.add("allocations", allocations);
+    document.add("refusals", amounts(source.refusals()));
+    JsonObject cluster = new JsonObject();
+    cluster.addProperty("nodes", source.nodes());
+    cluster.add("capacity", amounts(source.capacity()));
+    cluster.add("minimum_allocation", amounts(source.smallest()));
+    document.add("cluster", cluster);
+    document.add("queues", queues(source.queues(), status.reports, specs));
+    document.add("reservations", reservations(source));
     WaitingStatus waiting = source.waiting(limit);
-    document.set("waiting_total", JSON.createObjectNode()
-        .put("applications", waiting.applications)
-        .put("asks", waiting.asks)
-        .put("containers", waiting.containers)
-        .put("limit", limit));
-    document.set("waiting", listed(waiting));
-    FORMER.forEach((former, name) -> document.set(former, document.get(name)));
+    JsonObject total = new JsonObject();
+    total.addProperty("applications", waiting.applications);
+    total.addProperty("asks", waiting.asks);
+    total.addProperty("containers", waiting.containers);
+    total.addProperty("limit", limit);
+    document.add("waiting_total", total);
+    document.add("waiting", listed(waiting));
+    FORMER.forEach((former, name) -> document.add(former, document.get(name)));
     return document;
   }
 
@@ -90,36 +94,39 @@ final class SchedulerDocument {
   }
 
   /** Returns the tree in the envelope that every scheduler of YARN uses. */
-  static ObjectNode enveloped(StatusSource source, int limit) {
-    ObjectNode scheduler = JSON.createObjectNode();
-    scheduler.set("schedulerInfo", of(source, limit));
-    ObjectNode envelope = JSON.createObjectNode();
-    envelope.set("scheduler", scheduler);
+  static JsonObject enveloped(StatusSource source, int limit) {
+    JsonObject scheduler = new JsonObject();
+    scheduler.add("schedulerInfo", of(source, limit));
+    JsonObject envelope = new JsonObject();
+    envelope.add("scheduler", scheduler);
     return envelope;
   }
 
   /** Returns the policy in force: version, hash, source and its YAML. */
-  static ObjectNode policy(StatusSource source) {
+  static JsonObject policy(StatusSource source) {
     AppliedConfig applied = source.bridge().applied;
-    ObjectNode document = applied(applied).put("yaml", applied.yaml);
-    document.putArray("features").add("dry_run"); // an older one would apply what is to be tried
+    JsonObject document = new JsonObject();
+    addApplied(document, applied);
+    document.addProperty("yaml", applied.yaml);
+    JsonArray features = new JsonArray();
+    features.add(new JsonPrimitive("dry_run")); // an older one would apply what is to be tried
+    document.add("features", features);
     return document;
   }
 
-  /** Returns version, hash and source of a policy configuration. */
-  static ObjectNode applied(AppliedConfig applied) {
-    return JSON.createObjectNode()
-        .put("version", applied.version)
-        .put("hash", applied.policyConfig.hash)
-        .put("source", applied.policyConfig.source);
+  /** Adds version, hash and source of a policy configuration. */
+  static void addApplied(JsonObject document, AppliedConfig applied) {
+    document.addProperty("version", applied.version);
+    document.addProperty("hash", applied.policyConfig.hash);
+    document.addProperty("source", applied.policyConfig.source);
   }
 
-  private static ObjectNode policyConfig(AppliedConfig applied, JsonNode policyConfig) {
-    ObjectNode document = JSON.createObjectNode();
-    document.set("policy", value(fileQueue(policyConfig.path("queues")), "policy"));
-    document.setAll(applied(applied));
-    document.set("schema", value(policyConfig, "schema"));
-    document.set("needs", value(policyConfig, "needs"));
+  private static JsonObject policyConfig(AppliedConfig applied, JsonObject policyConfig) {
+    JsonObject document = new JsonObject();
+    document.add("policy", value(fileQueue(policyConfig.getAsJsonArray("queues")), "policy"));
+    addApplied(document, applied);
+    document.add("schema", value(policyConfig, "schema"));
+    document.add("needs", value(policyConfig, "needs"));
     return document;
   }
 
@@ -127,65 +134,80 @@ final class SchedulerDocument {
    * Returns the queue that the file's own policy governs: root, or root.default if it has no
    * queues.
    */
-  private static JsonNode fileQueue(JsonNode queues) {
-    for (JsonNode queue : queues) {
-      if (queue.path("policy_named").asBoolean()) {
-        return queue;
+  private static JsonObject fileQueue(JsonArray queues) {
+    for (JsonElement queue : queues) {
+      if (queue.getAsJsonObject().get("policy_named").getAsBoolean()) {
+        return queue.getAsJsonObject();
       }
     }
-    return queues.path(0);
+    return queues.get(0).getAsJsonObject();
   }
 
-  private static ObjectNode bridge(BridgeStatus status, long startedAtMs) {
-    ObjectNode document = JSON.createObjectNode()
-        .put("state", status.state.name().toLowerCase(Locale.ROOT))
-        .put("since_ms", startedAtMs + status.sinceMs)
-        .put("process", status.process)
-        .put("last_failure", status.lastFailure.isEmpty() ? null : failure(status.lastFailure))
-        .put("recovered_ms", status.recoveredMs == BridgeStatus.NOT_RECOVERED ? null
-            : (Long) (startedAtMs + status.recoveredMs))
-        .put("failures", status.counters.failures())
-        .put("restarts", status.counters.restarts())
-        .put("rounds", status.counters.rounds())
-        .put("last_round_ms", status.counters.lastRoundMicros() / MICROS_PER_MS);
-    ArrayNode faults = document.put("overdue", status.counters.overdue()).putArray("faults");
+  private static JsonObject bridge(BridgeStatus status, long startedAtMs) {
+    JsonObject document = new JsonObject();
+    document.addProperty("state", status.state.name().toLowerCase(Locale.ROOT));
+    document.addProperty("since_ms", startedAtMs + status.sinceMs);
+    document.addProperty("process", status.process);
+    document.addProperty("last_failure",
+        status.lastFailure.isEmpty() ? null : failure(status.lastFailure));
+    document.addProperty("recovered_ms", status.recoveredMs == BridgeStatus.NOT_RECOVERED ? null
+        : (Long) (startedAtMs + status.recoveredMs));
+    document.addProperty("failures", status.counters.failures());
+    document.addProperty("restarts", status.counters.restarts());
+    document.addProperty("rounds", status.counters.rounds());
+    document.addProperty("last_round_ms", status.counters.lastRoundMicros() / MICROS_PER_MS);
+    document.addProperty("overdue", status.counters.overdue());
+    JsonArray faults = new JsonArray();
     for (PolicyFault fault : status.faults) {
-      faults.addObject().put("queue", fault.queue).put("at_ms", startedAtMs + fault.atMs)
-          .put("message", fault.message).put("traceback", fault.traceback);
+      JsonObject shown = added(faults);
+      shown.addProperty("queue", fault.queue);
+      shown.addProperty("at_ms", startedAtMs + fault.atMs);
+      shown.addProperty("message", fault.message);
+      shown.addProperty("traceback", fault.traceback);
     }
-    ArrayNode stalls = document.put("stalls", status.counters.stalls()).putArray("stalled");
+    document.add("faults", faults);
+    document.addProperty("stalls", status.counters.stalls());
+    JsonArray stalled = new JsonArray();
     for (QueueStall stall : status.stalls) {
-      stalls.addObject().put("queue", stall.queue).put("at_ms", startedAtMs + stall.atMs)
-          .put("until_ms", startedAtMs + stall.untilMs).put("times", stall.times)
-          .put("message", stall.message);
+      JsonObject shown = added(stalled);
+      shown.addProperty("queue", stall.queue);
+      shown.addProperty("at_ms", startedAtMs + stall.atMs);
+      shown.addProperty("until_ms", startedAtMs + stall.untilMs);
+      shown.addProperty("times", stall.times);
+      shown.addProperty("message", stall.message);
     }
-    document.set("journal", report(status.reports.get("journal")));
+    document.add("stalled", stalled);
+    document.add("journal", report(status.reports.get("journal")));
     return document;
   }
 
-  private static ArrayNode queues(Map<String, QueueStatus> usages, Map<String, String> reports,
-      JsonNode specs) {
-    ArrayNode documents = JSON.createArrayNode();
-    for (JsonNode spec : specs) {
-      String path = spec.path("path").asText();
-      ObjectNode document = documents.addObject().put("path", path);
-      JsonNode parent = spec.path("parent");
-      document.set("parent", parent.isInt() ? specs.path(parent.asInt()).get("path") : null);
+  private static JsonArray queues(Map<String, QueueStatus> usages, Map<String, String> reports,
+      JsonArray specs) {
+    JsonArray documents = new JsonArray();
+    for (JsonElement each : specs) {
+      JsonObject spec = each.getAsJsonObject();
+      String path = spec.get("path").getAsString();
+      JsonObject document = added(documents);
+      document.addProperty("path", path);
+      JsonElement parent = value(spec, "parent");
+      document.add("parent", parent.isJsonNull() ? null
+          : specs.get(parent.getAsInt()).getAsJsonObject().get("path"));
       for (String key : QUEUE_KEYS) {
-        document.set(key, value(spec, key));
+        document.add(key, value(spec, key));
       }
-      ObjectNode limits = document.putObject("limits");
+      JsonObject limits = new JsonObject();
       for (String key : LIMIT_KEYS) {
         if (spec.has(key)) {
-          limits.set(key, spec.get(key));
+          limits.add(key, spec.get(key));
         }
       }
+      document.add("limits", limits);
       QueueStatus usage = usages.get(path);
       if (usage != null) {
         fillUsage(document, usage);
       }
-      document.set("report", report(reports.get(path)));
-      document.set("report_from_above", report(reports.get(path + " from above")));
+      document.add("report", report(reports.get(path)));
+      document.add("report_from_above", report(reports.get(path + " from above")));
     }
     return documents;
   }
@@ -195,98 +217,105 @@ final class SchedulerDocument {
         : text.substring(0, LONGEST_FAILURE) + "... (" + text.length() + " characters)";
   }
 
-  private static JsonNode report(String text) {
+  private static JsonElement report(String text) {
     if (text != null && text.length() > LONGEST_REPORT) {
-      return JSON.createObjectNode().put("left out", "a report of " + text.length()
-          + " characters; at most " + LONGEST_REPORT + " are shown");
+      JsonObject left = new JsonObject();
+      left.addProperty("left out", "a report of " + text.length() + " characters; at most "
+          + LONGEST_REPORT + " are shown");
+      return left;
     }
     return text == null ? null : parse(text);
   }
 
-  private static void fillUsage(ObjectNode document, QueueStatus usage) {
-    document.set("guaranteed", amounts(usage.guaranteed));
-    document.set("maximum", amounts(usage.maximum));
-    document.set("used", amounts(usage.used));
-    document.set("pending", amounts(usage.pending));
-    document.put("applications", usage.applications).put("containers", usage.containers);
-    document.put("state", usage.state.name);
-    document.set("entitlement", amounts(usage.state.entitlement));
-    document.set("used_by_ams", amounts(usage.state.usedByAms));
-    ObjectNode users = document.putObject("applications_by_user");
-    usage.state.applicationsByUser.forEach(users::put);
-    ObjectNode labels = document.putObject("by_label");
+  private static void fillUsage(JsonObject document, QueueStatus usage) {
+    document.add("guaranteed", amounts(usage.guaranteed));
+    document.add("maximum", amounts(usage.maximum));
+    document.add("used", amounts(usage.used));
+    document.add("pending", amounts(usage.pending));
+    document.addProperty("applications", usage.applications);
+    document.addProperty("containers", usage.containers);
+    document.addProperty("state", usage.state.name);
+    document.add("entitlement", amounts(usage.state.entitlement));
+    document.add("used_by_ams", amounts(usage.state.usedByAms));
+    document.add("applications_by_user", amounts(usage.state.applicationsByUser));
+    JsonObject labels = new JsonObject();
     usage.state.labels.forEach((name, label) -> {
-      ObjectNode shown = labels.putObject(name);
-      shown.set("guaranteed", amounts(label.guaranteed));
-      shown.set("used", amounts(label.used));
-      shown.set("lent", amounts(label.lent));
-      shown.set("maximum", amounts(label.maximum));
+      JsonObject shown = new JsonObject();
+      shown.add("guaranteed", amounts(label.guaranteed));
+      shown.add("used", amounts(label.used));
+      shown.add("lent", amounts(label.lent));
+      shown.add("maximum", amounts(label.maximum));
+      labels.add(name, shown);
     });
+    document.add("by_label", labels);
   }
 
-  private static ArrayNode reservations(StatusSource source) {
-    ArrayNode documents = JSON.createArrayNode();
+  private static JsonArray reservations(StatusSource source) {
+    JsonArray documents = new JsonArray();
     for (ReservationStatus reservation : source.reservations()) {
-      documents.addObject()
-          .put("application", reservation.application)
-          .put("queue", reservation.queue)
-          .put("node", reservation.node)
-          .put("priority", reservation.priority)
-          .put("allocation_request_id", reservation.allocationRequestId)
-          .put("since_ms", reservation.sinceMs)
-          .set("resource", amounts(reservation.resource));
+      JsonObject document = added(documents);
+      document.addProperty("application", reservation.application);
+      document.addProperty("queue", reservation.queue);
+      document.addProperty("node", reservation.node);
+      document.addProperty("priority", reservation.priority);
+      document.addProperty("allocation_request_id", reservation.allocationRequestId);
+      document.addProperty("since_ms", reservation.sinceMs);
+      document.add("resource", amounts(reservation.resource));
     }
     return documents;
   }
 
-  private static ArrayNode listed(WaitingStatus waiting) {
-    ArrayNode documents = JSON.createArrayNode();
+  private static JsonArray listed(WaitingStatus waiting) {
+    JsonArray documents = new JsonArray();
     for (WaitingApplication application : waiting.listed) {
-      ArrayNode asks = documents.addObject()
-          .put("application", application.id)
-          .put("name", application.name)
-          .put("user", application.user)
-          .put("queue", application.queue)
-          .putArray("asks");
+      JsonObject document = added(documents);
+      document.addProperty("application", application.id);
+      document.addProperty("name", application.name);
+      document.addProperty("user", application.user);
+      document.addProperty("queue", application.queue);
+      JsonArray asks = new JsonArray();
       for (WaitingApplication.WaitingAsk ask : application.asks) {
-        ObjectNode document = asks.addObject()
-            .put("priority", ask.priority)
-            .put("allocation_request_id", ask.allocationRequestId)
-            .put("count", ask.count);
-        document.set("resource", amounts(ask.resource));
-        document.put("reason", ask.reason).put("until_ms", ask.untilMs);
+        JsonObject shown = added(asks);
+        shown.addProperty("priority", ask.priority);
+        shown.addProperty("allocation_request_id", ask.allocationRequestId);
+        shown.addProperty("count", ask.count);
+        shown.add("resource", amounts(ask.resource));
+        shown.addProperty("reason", ask.reason);
+        shown.addProperty("until_ms", ask.untilMs);
       }
+      document.add("asks", asks);
     }
     return documents;
   }
 
-  private static ObjectNode amounts(Map<String, Long> amounts) {
-    if (amounts == null) {
-      return null;
-    }
-    ObjectNode document = JSON.createObjectNode();
-    for (Map.Entry<String, Long> amount : amounts.entrySet()) {
-      document.put(amount.getKey(), amount.getValue());
-    }
+  private static JsonObject added(JsonArray documents) {
+    JsonObject document = new JsonObject();
+    documents.add(document);
     return document;
   }
 
-  private static JsonNode value(JsonNode parent, String key) {
-    return parent.has(key) ? parent.get(key) : NullNode.getInstance();
+  private static JsonObject amounts(Map<String, ? extends Number> amounts) {
+    if (amounts == null) {
+      return null;
+    }
+    JsonObject document = new JsonObject();
+    amounts.forEach(document::addProperty);
+    return document;
+  }
+
+  private static JsonElement value(JsonObject parent, String key) {
+    return parent.has(key) ? parent.get(key) : JsonNull.INSTANCE;
   }
 
   /**
-   * Reads a text as JSON. If it is invalid it is shown as text: a policy's report must not make
-   * the call fail.
+   * Reads a text as JSON. If it is invalid it is shown as text: a policy's report must not make the
+   * call fail.
    */
-  private static JsonNode parse(String text) {
-    if (text == null) {
-      return JSON.createObjectNode();
-    }
+  private static JsonElement parse(String text) {
     try {
-      return JSON.readTree(text);
-    } catch (JsonProcessingException e) {
-      return JSON.getNodeFactory().textNode(text);
+      return new JsonParser().parse(text);
+    } catch (JsonParseException e) {
+      return new JsonPrimitive(text);
     }
   }
 }

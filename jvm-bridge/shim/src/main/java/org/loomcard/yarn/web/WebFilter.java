@@ -1,6 +1,6 @@
 package org.loomcard.yarn.web;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -38,7 +38,7 @@ public final class WebFilter implements Filter {
   private static final String ROLLBACK = POLICY + "/rollback";
   /** Every path of ours that answers with a document, with its methods. */
   private static final Map<String, String> METHODS = new HashMap<>();
-  /** The browser loads nothing from another host, and runs no script that a name might smuggle in. */
+  /** The browser loads nothing from another host, and runs no script that stands in the page. */
   private static final String CONTENT_SECURITY =
       "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
   private static final int COPIED_AT_ONCE = 8192;
@@ -163,7 +163,7 @@ public final class WebFilter implements Filter {
     }
   }
 
-  private static void send(HttpServletResponse response, int status, ObjectNode document)
+  private static void send(HttpServletResponse response, int status, JsonObject document)
       throws IOException {
     byte[] bytes = document.toString().getBytes(StandardCharsets.UTF_8);
     response.setStatus(status);

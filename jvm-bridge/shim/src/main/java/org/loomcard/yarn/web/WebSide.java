@@ -18,9 +18,9 @@ import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 
 /**
- * Puts {@link WebFilter} into the ResourceManager's web server. The scheduler registers itself while
- * it is initialised, before that server is made. No line in yarn-site.xml names this class, because
- * a NodeManager that reads the file does not have it.
+ * Puts {@link WebFilter} into the ResourceManager's web server. The scheduler registers itself
+ * while it is initialised, before that server is made. No line in yarn-site.xml names this class,
+ * because a NodeManager that reads the file does not have it.
  */
 public final class WebSide extends FilterInitializer {
   private static final String INITIALIZERS = "hadoop.http.filter.initializers";
@@ -68,8 +68,8 @@ public final class WebSide extends FilterInitializer {
   }
 
   /**
-   * Returns what the web server with these settings shows; null if its ResourceManager is standby or
-   * has no scheduler of ours.
+   * Returns what the web server with these settings shows; null if its ResourceManager is standby
+   * or has no scheduler of ours.
    */
   static Registered active(FilterConfig settings) {
     Registered found = SCHEDULERS.get(settings.getInitParameter(ID));
