@@ -116,6 +116,18 @@ def test_each_node_has_a_name_and_a_rack(cluster: LocalCluster) -> None:
     }
 
 
+def test_the_scheduler_puts_its_web_side_in_itself(cluster: LocalCluster) -> None:
+    """No property names a class of it; page and script come from the ResourceManager alone."""
+    assert "loomcard.yarn.web" not in (cluster.conf_dir / "yarn-site.xml").read_text()
+    page = requests.get(f"{cluster.rest.url}/cluster/scheduler", timeout=DEADLINE_S)
+    assert page.ok
+    assert page.headers["Content-Security-Policy"].startswith("default-src 'self'")
+    for path in ("/cluster/scheduler/page.js", "/cluster/scheduler/page.css", "/static/yarn.css"):
+        assert f'"{path}"' in page.text
+        assert requests.get(f"{cluster.rest.url}{path}", timeout=DEADLINE_S).ok
+    assert cluster.rest.scheduler()["schedulerInfo"]["type"] == "loomcard"
+
+
 def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> None:
     """Its JVM maps the archive of classes, or is to write one; its key is the one that is kept."""
     memory = Path(f"/proc/{cluster.pid}/maps").read_text()

@@ -1,4 +1,4 @@
-"""The limits of queues, as `loomcard status` and the page of the ResourceManager show them."""
+"""The limits of queues, as `loomcard status` shows them."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,6 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "limits.json").read_
 
 
 def test_each_stated_limit_is_a_row_with_its_use() -> None:
-    """The file is read by the tests of the page, too."""
     assert limit_rows(GOLDEN["queues"]) == GOLDEN["rows"]
 
 

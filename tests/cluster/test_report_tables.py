@@ -18,8 +18,7 @@ def queue(path: str, state: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", json.loads(GOLDEN.read_text("utf-8")), ids=str)
-def test_values_are_written_as_on_the_page(case: dict[str, Any]) -> None:
-    """The file is read by the tests of the ResourceManager's page, too."""
+def test_values_are_written_as_text(case: dict[str, Any]) -> None:
     assert text(case["value"], case["unit"]) == case["text"]
 
 

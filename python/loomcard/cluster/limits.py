@@ -1,7 +1,5 @@
 """Rows from the scheduler's document: the limits that queues state, how far they are used, and the
 use of labelled nodes by queues.
-
-The page of the ResourceManager shows the same rows (``LimitTable`` and ``LabelTable`` in Java).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What policies report about queues, as tables of text, from the scheduler's document.
-
-The page of the ResourceManager shows the same (``ReportTables`` in Java).
-"""
+"""What policies report about queues, as tables of text, from the scheduler's document."""
 
 from __future__ import annotations
 
