@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from loomcard.simulator.must_starts import Decision, MustStarts
+from loomcard.masters.must_starts import Decision, MustStarts
 from loomcard.workload.scenario import Scenario, ScenarioApplication
 
 

@@ -14,18 +14,14 @@ from typing import Any
 from loomcard.model.objects import Container
 from loomcard.results.fair_share import queue_shares
 from loomcard.results.record import ContainerRow, RunRecord
-from loomcard.simulator.altruistic import AltruisticMaster
-from loomcard.simulator.application_master import Master, SimulationContext
+from loomcard.simulator.application_master import SimulatedMaster, SimulationContext
 from loomcard.simulator.clock import Clock
 from loomcard.simulator.invariants import check_agreement
-from loomcard.simulator.mapreduce import MapReduceMaster
 from loomcard.simulator.network import Network
 from loomcard.simulator.nodes import Machines
 from loomcard.simulator.resourcemanager import PolicyFaultError, ResourceManager
-from loomcard.simulator.spark import SparkMaster
-from loomcard.workload.scenario import Scenario, ScenarioApplication
+from loomcard.workload.scenario import Scenario
 
-KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMaster}
 ROUNDS_AT_A_TIME = 10_000
 """After more rounds than this at one time, a policy counts as refused for ever."""
 ROUNDS_WITHOUT_PROGRESS = 200_000
@@ -67,8 +63,8 @@ class Simulation:
         self.finished = 0
         self._check = check
         self._watch = watch
-        self._spoken: deque[Master] = deque()
-        self._of: dict[int, Master] = {}  # by the application's number
+        self._spoken: deque[SimulatedMaster] = deque()
+        self._of: dict[int, SimulatedMaster] = {}  # by the application's number
         self._last_ms = 0  # when something last ended well
         self._progress_round = 0  # the round after which it ended
         context = SimulationContext(
@@ -76,13 +72,13 @@ class Simulation:
             self._spoken.append, self.rows.append, self._done,
             self._network(scenario),
         )  # fmt: skip
-        self.masters = [_kind(app)(app, context) for app in scenario.applications]
+        self.masters = [SimulatedMaster(app, context) for app in scenario.applications]
         for master in self.masters:
             self.clock.at(master.spec.submit_ms, self._submit, master)
             self.machines.busy_till(master.spec.submit_ms)
         self.rm.on_allocated = self._allocated
         self.rm.on_ended = self._ended
-        self.rm.on_headroom = lambda number: self._of[number].headroom_changed()
+        self.rm.on_headroom = lambda number: self._of[number].model.headroom_changed()
         self._stopped = False
         if scenario.stop_ms is not None:
             self.clock.at(scenario.stop_ms, self._stop)
@@ -157,7 +153,7 @@ class Simulation:
         if self._check:
             check_agreement(self.rm)
 
-    def _submit(self, master: Master) -> None:
+    def _submit(self, master: SimulatedMaster) -> None:
         number = master.submit()
         if number is not None:
             self._of[number] = master
@@ -177,11 +173,6 @@ class Simulation:
     def _done(self) -> None:
         self.finished += 1
         self._last_ms = self.clock.now
-
-
-def _kind(app: ScenarioApplication) -> type[Master]:
-    """Return the AM's class for an application."""
-    return AltruisticMaster if app.asks == "altruistic" else KINDS.get(app.kind, Master)
 
 
 def simulate(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loomcard.api.random import pick
+from loomcard.masters import host as masters
 from loomcard.model.objects import Container, Node
 from loomcard.model.resource import Resource
 from loomcard.simulator.clock import Clock, next_beat
@@ -14,23 +15,18 @@ from loomcard.simulator.thrashing import Pressure
 from loomcard.workload.scenario import Fault, Scenario, ScenarioNode
 
 
-class Running:
+class Running(masters.Running):
     """A container's process, from its launch on."""
 
-    __slots__ = ("attempt", "container", "ends_ms", "given_up", "left_ms", "machine", "stage",
-                 "started_ms", "status", "task")  # fmt: skip
+    __slots__ = ("container", "left_ms", "machine")
 
     def __init__(self, container: Container, machine: NodeManager) -> None:
+        ask, spec = container.ask_key, machine.spec
+        key = (ask.priority, ask.allocation_request_id)
+        super().__init__(container.number, key, spec.name, spec.rack)
         self.container = container
         self.machine = machine
-        self.started_ms: int | None = None
-        self.ends_ms: int | None = None  # None: not known yet, or kept until it is released
         self.left_ms = 0.0  # of its work, if its machine may thrash
-        self.status = 0
-        self.given_up = False  # its AM has asked for its end
-        self.stage = -1
-        self.task = -1
-        self.attempt = 1
 
 
 @dataclass(slots=True, eq=False)

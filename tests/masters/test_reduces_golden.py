@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.simulator.mapreduce import (
+from loomcard.masters.mapreduce import (
     Progress,
     reduces_to_ask,
     reduces_to_preempt,

@@ -5,17 +5,14 @@ that plans itself").
 
 from __future__ import annotations
 
-from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS
-from loomcard.model.objects import AskKey
-from loomcard.model.resource import Resource
-from loomcard.simulator.application_master import Master, SimulationContext
-from loomcard.simulator.must_starts import MustStarts
-from loomcard.simulator.nodes import Running
-from loomcard.simulator.resourcemanager import RejectedError
-from loomcard.simulator.stage import StageRun
-from loomcard.workload.scenario import ScenarioApplication
+from collections.abc import Sequence
 
-Key = tuple[int, int]
+from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS
+from loomcard.masters.host import Host, Key, Running
+from loomcard.masters.master import Master
+from loomcard.masters.must_starts import MustStarts
+from loomcard.masters.stage import Rows, StageRun
+from loomcard.workload.scenario import ScenarioApplication
 
 
 class AltruisticMaster(Master):
@@ -25,13 +22,10 @@ class AltruisticMaster(Master):
     one row grows by one and the other shrinks by one.
     """
 
-    def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
-        super().__init__(spec, context)
-        whole = [0] * len(spec.stages[0].size)
-        for machine in context.machines.by_name.values():
-            whole = [w + c for w, c in zip(whole, machine.spec.capacity, strict=True)]
-        self._plan = MustStarts(spec.stages, whole, context.am_heartbeat_ms)
-        self._share: Resource | None = None
+    def __init__(self, spec: ScenarioApplication, host: Host) -> None:
+        super().__init__(spec, host)
+        self._plan = MustStarts(spec.stages, host.capacity, host.beat_ms)
+        self._share: Sequence[int] | None = None
         self._first_round: int | None = None  # before it, nothing was marked
         self._believed: dict[Key, int] = {}  # the asks that the ResourceManager knows
         self._timer_ms: int | None = None
@@ -44,54 +38,43 @@ class AltruisticMaster(Master):
 
     def headroom_changed(self) -> None:
         """React to another share or another headroom."""
-        self._listen()
+        self.host.listen()
 
     def on_heartbeat(self) -> None:
         """Read the share from the answer to a marked ask; before that the headroom is no share."""
-        assert self._app is not None
-        if self._first_round is None or self.context.rm.rounds == self._first_round:
+        if self._first_round is None or self.host.round == self._first_round:
             return
-        share = self.context.rm.headroom(self._app)
+        share = self.host.headroom()
         if share != self._share:
             self._share = share
-            self._listen()
+            self.host.listen()
 
     def ask(self, *_: object) -> None:
         """Note that the waiting tasks changed; the next heartbeat sends the rows of that time."""
-        self._listen()
+        self.host.listen()
 
     def received(self, running: Running) -> None:
         """Receive a container; the ResourceManager has already counted it off the ask."""
-        self._allocated_of(running.container.ask_key)
+        self._allocated_of(running.key)
         super().received(running)
-        self._listen()
+        self.host.listen()
 
     def completed(self, running: Running, kind: str) -> None:
         """Note that a task has ended, so that the plan may change."""
         super().completed(running, kind)
         if not self.ended:
-            self._listen()
+            self.host.listen()
 
-    def ask_again(self, key: AskKey) -> None:
+    def ask_again(self, key: Key) -> None:
         """Ask again: a container was lost before it had a task, and the task still waits."""
         self._allocated_of(key)
-        self._listen()
+        self.host.listen()
 
-    def _allocated_of(self, key: AskKey) -> None:
-        row = (key.priority, key.allocation_request_id)
-        self._believed[row] = self._believed.get(row, 0) - 1
+    def _allocated_of(self, key: Key) -> None:
+        self._believed[key] = self._believed.get(key, 0) - 1
 
-    def _send(self) -> None:
-        if self._attempt is not None and not self.ended:
-            try:
-                self._tell()
-            except RejectedError as error:  # the AM cannot go on without it
-                self.finish("FAILED", str(error))
-                return
-        super()._send()
-
-    def _tell(self) -> None:
-        """Send every row that differs from what the ResourceManager knows."""
+    def on_send(self) -> None:
+        """State every row that differs from what the ResourceManager knows."""
         must = self._must()
         for stage, most in zip(self.stages, must, strict=True):
             if not stage.opened:
@@ -101,26 +84,20 @@ class AltruisticMaster(Master):
             for (band, count), rows in zip(counts.items(), stage.split_rows(first), strict=True):
                 self._state((stage.key[0], band.start + stage.key[1]), stage, count, rows)
 
-    def _state(
-        self, key: Key, stage: StageRun, count: int, rows: tuple[dict[str, int], dict[str, int]]
-    ) -> None:
+    def _state(self, key: Key, stage: StageRun, count: int, rows: Rows) -> None:
         believed = self._believed.get(key, 0)
         if count == believed and (stage.preferences is None or not count):
             return
         self._believed[key] = count
         if self._first_round is None:
-            self._first_round = self.context.rm.rounds
-        rm, attempt = self.context.rm, self._attempt
-        assert attempt is not None
-        known = attempt.asks.get(AskKey(attempt.number, *key))
-        change = count - (known.count if known is not None else 0)
-        rm.ask(attempt, key, stage.size, change, rows, label=stage.spec.label)
+            self._first_round = self.host.round
+        self.host.state(stage, key, count, rows)
 
     def _must(self) -> list[int]:
         """Return for each stage how many must start; nearly nothing until the share is known."""
         if self._share is None:
             return [0] * len(self.stages)
-        now = self.context.clock.now
+        now = self.host.now
         waiting = [s.waiting if s.opened else len(s.spec.durations_ms) for s in self.stages]
         running = [
             (each.stage, now if each.started_ms is None else each.started_ms)
@@ -130,10 +107,9 @@ class AltruisticMaster(Master):
         decision = self._plan.decide(now, self._share, waiting, running)
         if decision.next_ms is not None and decision.next_ms != self._timer_ms:
             self._timer_ms = at = max(decision.next_ms, now + 1)
-            self.context.machines.busy_till(at)
-            self.context.clock.at(at, self._wake)
+            self.host.at(at, self._wake)
         return decision.must
 
     def _wake(self) -> None:
-        if not self.ended and self._attempt is not None:
-            self._listen()
+        if not self.ended:
+            self.host.listen()

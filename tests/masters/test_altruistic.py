@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
+from loomcard.masters.must_starts import MustStarts
 from loomcard.simulator.engine import Simulation
-from loomcard.simulator.must_starts import MustStarts
 from loomcard.wire import messages as r
 from loomcard.workload.scenario import Fault, Scenario
 from scenarios import app, compiled, run, scenario, stage
@@ -116,7 +116,7 @@ def test_wishes_for_nodes_stand_in_the_row_of_their_task():
     """What both rows wish for is together what all waiting tasks wish for."""
     one = stage([3000] * 6, 1, nodes=[["n1"]] * 2 + [["n2"]] * 4)
     simulation = Simulation(scenario(app("a", one), nodes=2), compiled("fifo"))
-    waits = simulation.masters[0].stages[0]
+    waits = simulation.masters[0].model.stages[0]
     for task in range(6):
         waits.add(task)
     assert waits.split_rows(3) == (
@@ -167,6 +167,6 @@ def test_a_larger_share_lets_more_start():
 
 def test_a_job_of_too_long_a_schedule_asks_for_all(monkeypatch):
     """As one that knows no stages; its share is the scheduler's business."""
-    monkeypatch.setattr("loomcard.simulator.must_starts.MOST_STEPS", 3)
+    monkeypatch.setattr("loomcard.masters.must_starts.MOST_STEPS", 3)
     plan = planned(stage([1000] * 40, 1))
     assert plan.decide(0, SLOT, [40], []) == ([40], None)

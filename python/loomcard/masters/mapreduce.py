@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from math import ceil, floor, trunc
 from struct import pack, unpack
 
-from loomcard.model.objects import Container
-from loomcard.simulator.application_master import Master, SimulationContext
-from loomcard.simulator.network import Copying
-from loomcard.simulator.nodes import Running
-from loomcard.simulator.stage import StageRun
+from loomcard.masters.copying import Copying
+from loomcard.masters.host import Host, Running
+from loomcard.masters.master import Master
+from loomcard.masters.stage import StageRun
 from loomcard.workload.scenario import ScenarioApplication
 
 RAMPUP_LIMIT = 0.5
@@ -122,21 +121,20 @@ def _containers(room: Sequence[int], size: Sequence[int]) -> int:
                default=0)  # fmt: skip
 
 
-def copied_ms(started_ms: int, map_ends: Sequence[int], ms_per_map: int) -> int:
-    """Return when a reduce that started at ``started_ms`` has copied every map's output. It copies
-    one output after another, each in ``ms_per_map`` and after its map has ended. ``map_ends`` are
-    in order.
+def copied_ms(map_ends: Sequence[int], ms_per_map: int) -> int:
+    """Return when a reduce that runs from the first map's start has copied every map's output. It
+    copies one output after another, each in ``ms_per_map`` and after its map has ended; a reduce
+    that starts late has also run for ``ms_per_map`` for each map. ``map_ends`` are in order.
     """
     count = len(map_ends)
-    last = max((end + (count - k) * ms_per_map for k, end in enumerate(map_ends)), default=0)
-    return max(started_ms + count * ms_per_map, last)
+    return max((end + (count - k) * ms_per_map for k, end in enumerate(map_ends)), default=0)
 
 
 class MapReduceMaster(Master):
     """The AM of kind mapreduce: stage 0 contains the maps, stage 1 (if present) the reduces."""
 
-    def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
-        super().__init__(spec, context)
+    def __init__(self, spec: ScenarioApplication, host: Host) -> None:
+        super().__init__(spec, host)
         self.maps = self.stages[0]
         self.reduces = self.stages[1] if len(self.stages) > 1 else None
         if self.reduces is not None:
@@ -148,7 +146,7 @@ class MapReduceMaster(Master):
         self._slow = True
         self._starved_ms = 0  # maps did not starve until this time
         self._gave_up_ms = -1  # when reduces were last given up
-        self._network = context.network if spec.map_output_mb > 0 else None
+        self._network = host.network if spec.map_output_mb > 0 else None
         self._outputs: dict[str, float] = {}  # MB for each reduce, by host
         self._copies: dict[int, Copying] = {}  # by the container's number
 
@@ -171,16 +169,16 @@ class MapReduceMaster(Master):
     def release(self, running: Running) -> None:
         """Stop counting the container, though it runs until the ResourceManager is informed."""
         self._count(running, -1)
-        self._stop_copying(running.container.number)
+        self._stop_copying(running.number)
         super().release(running)
 
-    def lost(self, container: Container, kind: str, exit_status: int) -> None:
+    def gone(self, number: int) -> Running | None:
         """Stop counting the container as soon as it has ended; the AM is not informed yet."""
-        running = self.live.get(container.number)
+        running = super().gone(number)
         if running is not None:
             self._count(running, -1)
-        self._stop_copying(container.number)
-        super().lost(container, kind, exit_status)
+        self._stop_copying(number)
+        return running
 
     def _count(self, running: Running, change: int) -> None:
         if running.task >= 0 and not running.given_up:
@@ -193,36 +191,34 @@ class MapReduceMaster(Master):
         if stage is self.maps or self._fails(running, stage):
             super().run(running, stage)
             return
-        self.context.machines.launch(running, None)
         if self._network is not None:
             self._copy(running, stage)
-        elif self.maps.left:
+            return
+        self.host.launch(running, None)
+        if self.maps.left:
             self._copying.append(running)
         else:
             self._let_run(running, stage)
 
     def _fails(self, running: Running, stage: StageRun) -> bool:
-        return stage.attempt_length(running.task, running.machine.spec.name)[1] != 0
+        return stage.attempt_length(running.task, running.host)[1] != 0
 
     def _copy(self, running: Running, stage: StageRun) -> None:
         """Let a reduce copy map output over the network: what exists, and what is added later."""
         assert self._network is not None
-        clock, machine = self.context.clock, running.machine
         length = stage.spec.durations_ms[running.task]
 
         def copied() -> None:
-            del self._copies[running.container.number]
-            self.context.machines.ends_at(running, clock.now + length)
+            del self._copies[running.number]
+            self.host.ends(running, 0, self.host.now + length)
 
-        copying = Copying(self._network, machine.spec.name, self.spec.copies, copied)
-        self._copies[running.container.number] = copying
+        copying = Copying(self._network, running.host, self.spec.copies, copied)
+        self._copies[running.number] = copying
         for host, mb in self._outputs.items():
             copying.add(host, mb)
         if not self.maps.left:
             copying.close()
-        assert running.started_ms is not None
-        self.context.machines.busy_till(running.started_ms)
-        clock.at(running.started_ms, copying.begin)
+        self.host.launch(running, None, copying.begin)
 
     def _stop_copying(self, number: int) -> None:
         copying = self._copies.pop(number, None)
@@ -241,11 +237,11 @@ class MapReduceMaster(Master):
                 copying.close()
 
     def _let_run(self, running: Running, stage: StageRun) -> None:
-        assert running.started_ms is not None
-        copied = copied_ms(running.started_ms, self._map_ends, self.spec.ms_per_map)
+        """Let a reduce end: all maps have ended."""
         length = stage.spec.durations_ms[running.task]
-        ends = max(copied, self.context.clock.now, running.started_ms) + length
-        self.context.machines.ends_at(running, ends)
+        copies_ms = len(self._map_ends) * self.spec.ms_per_map
+        copied = copied_ms(self._map_ends, self.spec.ms_per_map)
+        self.host.ends(running, copies_ms + length, max(copied, self.host.now) + length)
 
     def completed(self, running: Running, kind: str) -> None:
         """Handle a container's end; after the last map, copying reduces know when they end."""
@@ -257,7 +253,7 @@ class MapReduceMaster(Master):
             self._copying.remove(running)
         super().completed(running, kind)
         if is_map and kind == "completed" and not self.ended:
-            self._add_output(running.machine.spec.name)
+            self._add_output(running.host)
         if is_map and not self.maps.left and not self.ended and self.reduces is not None:
             self._map_ends.sort()
             copying, self._copying = self._copying, []
@@ -283,7 +279,7 @@ class MapReduceMaster(Master):
         heartbeat.
         """
         stage = self.reduces
-        if stage is None or self.ended or self._app is None:
+        if stage is None or self.ended:
             return
         if self.maps.waiting == 0 and not self._pending:
             return
@@ -294,16 +290,17 @@ class MapReduceMaster(Master):
         if self.spec.reduce_asks == "all":
             self._ask_reduces(stage, len(self._pending))
             return
-        sizes, headroom = (self.maps.size, stage.size), self.context.rm.headroom(self._app)
+        sizes = self.host.counted(self.maps.size), self.host.counted(stage.size)
+        headroom = self.host.headroom()
         count = reduces_to_preempt(progress, *sizes, headroom, self._may_wait(progress))
         self._give_up(stage, progress, count)
-        if self._pending and self.context.clock.now > self._gave_up_ms:
+        if self._pending and self.host.now > self._gave_up_ms:
             # The room given up is for maps: as in Hadoop, this heartbeat asks for no reduce.
             self._ask_reduces(stage, reduces_to_ask(progress, *sizes, headroom))
 
     def _may_wait(self, progress: Progress) -> bool:
         """Whether maps have starved too briefly for reduces to be given up unconditionally."""
-        now = self.context.clock.now
+        now = self.host.now
         if not starving(progress):
             self._starved_ms = now
         return now - self._starved_ms < UNCONDITIONAL_MS
@@ -311,7 +308,7 @@ class MapReduceMaster(Master):
     def _give_up(self, stage: StageRun, progress: Progress, count: int) -> None:
         """Release the reduces that began last, and check again while maps starve."""
         if count:
-            self._gave_up_ms = self.context.clock.now
+            self._gave_up_ms = self.host.now
             self._ask_reduces(stage, -stage.waiting)
             held = [
                 one
@@ -324,12 +321,12 @@ class MapReduceMaster(Master):
                     self._copying.remove(running)
                 self.release(running)
         if starving(progress):
-            wait = self.context.am_heartbeat_ms or LOOK_AGAIN_MS
-            self.context.clock.at(self.context.clock.now + wait, self._recheck)
+            wait = self.host.beat_ms or LOOK_AGAIN_MS
+            self.host.look_again(self.host.now + wait, self._recheck)
 
     def _recheck(self) -> None:
         if not self.ended and self.maps.waiting:
-            self._listen()
+            self.host.listen()
 
     def _ask_reduces(self, stage: StageRun, more: int) -> None:
         for _ in range(more):
