@@ -1,9 +1,13 @@
 """A scenario played on a real YARN: virtual nodes of three sizes, one with further resources."""
 
+import contextlib
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from loomcard.cluster.embedded import ClusterError
 from loomcard.player.play import play
 from loomcard.results.record import RunRecord
 from loomcard.simulator import Progress
@@ -151,15 +155,43 @@ def test_a_lost_node_costs_what_ran_there(played: RunRecord) -> None:
     ]
 
 
-def command_lines() -> list[str]:
-    found = []
+def command_lines(folder: Path) -> dict[int, str]:
+    """The processes whose command names the folder, by their ids."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
-                found.append((entry / "cmdline").read_text().replace("\0", " "))
-            except OSError:
-                continue
+            with contextlib.suppress(OSError):
+                line = (entry / "cmdline").read_text().replace("\0", " ")
+                if str(folder) in line:
+                    found[int(entry.name)] = line
     return found
+
+
+def test_a_run_without_its_models_ends_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    """The process that runs the models is killed: what runs is killed too, and says why."""
+    stage = Stage("s", (512, 1), 20, 1, [300, 60_000])
+    scenario = Scenario(
+        "cut", 1, TYPES[:2], [ScenarioNode("n1", "/r1", (4096, 8))],
+        [ScenarioApplication("a", 0, "root.default", "alice", "plain", [stage])],
+        heartbeat_ms=200, am_heartbeat_ms=200,
+    )  # fmt: skip
+
+    def kill(progress: Progress) -> None:
+        for number, line in command_lines(tmp_path).items():
+            if progress.containers and "model_process" in line:
+                os.kill(number, signal.SIGKILL)
+
+    with pytest.raises(ClusterError) as raised:
+        play(scenario, "drf", folder=tmp_path, on_progress=kill)
+    assert str(raised.value) == (
+        "the player ended with status 4: the process of the application masters' models ended with"
+        " status 137"
+    )
+    journals = (tmp_path / "cluster" / "loomcard" / "journal").glob("*.jsonl")
+    told = [line for path in journals for line in path.read_text().splitlines()]
+    killed = [line for line in told if '"application_removed"' in line and '"KILLED"' in line]
+    assert killed  # the warm-up before it has FINISHED
+    assert command_lines(tmp_path) == {}
 
 
 def test_ctrl_c_leaves_what_happened_and_no_process(tmp_path: Path) -> None:
@@ -183,4 +215,4 @@ def test_ctrl_c_leaves_what_happened_and_no_process(tmp_path: Path) -> None:
     ended = {row.task: row.kind for row in record.containers}
     assert ended[0] == "completed"
     assert ended[1] != "completed"
-    assert [line for line in command_lines() if str(tmp_path) in line] == []
+    assert command_lines(tmp_path) == {}

@@ -87,7 +87,7 @@ class ContainerPlayer(Player):
             *(*self._compose.command, "run", "--rm", "--no-TTY", "--name", self.name),
             *("--env", f"HEAP_MB={heap}", "--volume", f"{given}:/play/input.json:ro"),
             *("client", "player", "--input", "/play/input.json", "--log", "/dev/stdout"),
-            *("--work", self.work, *self._planner(_PYTHON)),
+            *("--work", self.work, "--python", _PYTHON),
         ]
 
 

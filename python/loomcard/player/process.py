@@ -21,8 +21,9 @@ import msgspec
 
 from loomcard.cluster import paths
 from loomcard.cluster.embedded import ClusterError
+from loomcard.player.model_process import PlayerInput
 from loomcard.workload.hints import hints
-from loomcard.workload.scenario import Scenario
+from loomcard.workload.scenario import Scenario, ScenarioApplication, Stage
 
 Event = dict[str, Any]
 
@@ -30,6 +31,8 @@ _MAIN = "org.loomcard.yarn.player.WorkloadPlayer"
 WARM_UP = "loomcard-warm-up"
 """The application that passes through a cluster before the run's zero, and is nobody's."""
 _STOP_S = 15.0
+_OWN = "player: "
+"""What the player's own lines in its log begin with; the others are Hadoop's."""
 
 
 class PlayError(ValueError):
@@ -74,7 +77,7 @@ class Player:
 
     def __enter__(self) -> Self:
         hints_by_id = {app.id: hints(app) for app in self.scenario.applications}
-        given = {"scenario": self.scenario, "hints": hints_by_id, "real_names": self.real_names}
+        given = PlayerInput(self.scenario, hints_by_id, self.real_names, _warm_up(self.scenario))
         (self.folder / "player-input.json").write_bytes(msgspec.json.encode(given))
         self.account.write_bytes(b"")
         with self.log.open("wb") as log, self.account.open("ab") as account:
@@ -126,8 +129,9 @@ class Player:
             return False
         if status != 0:
             lines = [line for line in self.log.read_text(errors="replace").splitlines() if line]
+            own = [line.removeprefix(_OWN) for line in lines if line.startswith(_OWN)]
             telling = [line for line in lines if "Exception" in line and not line.startswith("\t")]
-            said = (telling or lines or ["it said nothing"])[0 if telling else -1]
+            said = [*own, *telling, *lines[-1:], "it said nothing"][0]
             raise ClusterError(f"the player ended with status {status}: {said}", f"see {self.log}")
         return True
 
@@ -153,10 +157,18 @@ class Player:
             self.work,
             "--address",
             self.address,
-            *self._planner(sys.executable),
+            "--python",
+            sys.executable,
         ]
 
-    def _planner(self, python: str) -> list[str]:
-        """The arguments for applications that plan themselves, where there are any."""
-        plans = any(app.asks == "altruistic" for app in self.scenario.applications)
-        return ["--planner", python] if plans else []
+
+def _warm_up(scenario: Scenario) -> ScenarioApplication | None:
+    """Return an application of one container that ends at once, in the first application's queue;
+    None if the scenario has none.
+    """
+    if not scenario.applications:
+        return None
+    first = scenario.applications[0]
+    size = first.stages[0].size if first.executors is None else first.executors.size
+    stage = Stage(WARM_UP, size, 1, 1, [1])
+    return ScenarioApplication(WARM_UP, 0, first.queue, first.user, "plain", [stage])

@@ -40,6 +40,12 @@ class Clock:
             action(*facts)
         return True
 
+    def run_until(self, at_ms: int) -> None:
+        """Run all events up to ``at_ms``, which is then the time unless it has passed."""
+        while self._heap and self._heap[0][0] <= at_ms:
+            self.advance()
+        self.now = max(self.now, at_ms)
+
 
 def next_beat(at_ms: int, phase_ms: int, period_ms: int) -> int:
     """Return the first of the times phase, phase + period, ... that is not before ``at_ms``. With a

@@ -1,38 +1,38 @@
 package org.loomcard.yarn.player;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.PreemptionContainer;
 import org.apache.hadoop.yarn.api.records.PreemptionMessage;
+import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
-import org.loomcard.yarn.player.context.Asks;
+import org.loomcard.yarn.player.context.End;
+import org.loomcard.yarn.player.context.Heard;
 import org.loomcard.yarn.player.context.PlayerContext;
 import org.loomcard.yarn.player.context.PlayerLog;
+import org.loomcard.yarn.player.context.Said;
 import org.loomcard.yarn.player.context.Scenario;
-import org.loomcard.yarn.player.tasks.End;
-import org.loomcard.yarn.player.tasks.Task;
-import org.loomcard.yarn.player.tasks.Use;
-import org.loomcard.yarn.player.tasks.WorkloadModel;
-import org.loomcard.yarn.player.tasks.WorkloadModels;
 
 /**
- * An application's master: registers, asks, starts containers, hears of their ends, and
- * unregisters; where its attempt is lost, again with the next one. One thread runs it; what others
- * have to say comes through its mail.
+ * An application's master: it registers, sends heartbeats, starts containers and unregisters. If
+ * its attempt is lost, it begins again with the next one. Its model decides what it asks for and
+ * what runs in its containers; the model gets one message after each heartbeat. One thread runs it.
  */
-final class ApplicationMaster implements WorkloadModel.Master {
+final class ApplicationMaster {
   /** "Every change is seen at once", as near as a real cluster comes to it. */
   private static final long AT_ONCE_MS = 50;
   /** Then a change that an answer brought about is sent at once, but not for ever. */
@@ -42,24 +42,26 @@ final class ApplicationMaster implements WorkloadModel.Master {
 
   private final Scenario.Application application;
   private final PlayerContext context;
-  private final Asks asks;
-  private final WorkloadModel model;
-  private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
-  private final Map<ContainerId, Use> uses = new HashMap<>();
+  /** The containers of the present attempt that run, by their numbers. */
+  private final Map<Long, Use> uses = new HashMap<>();
   /** Containers that were given back and have not ended yet. */
   private final Set<ContainerId> back = new HashSet<>();
   private final List<ContainerId> releases = new ArrayList<>();
+  /** The starts of held containers, number and time; from other threads. */
+  private final Queue<long[]> started = new ConcurrentLinkedQueue<>();
+  /** Containers whose nodes did not start them; from other threads. */
+  private final Queue<ContainerId> notStarted = new ConcurrentLinkedQueue<>();
   /** Of the present attempt. */
   private ResourceManagerLink manager;
   private NodeLink nodes;
-  private boolean begun;
+  /** Known from its first container on. */
+  private ApplicationAttemptId attempt;
+  private Said said = new Said();
   private boolean demanding;
 
   ApplicationMaster(Scenario.Application application, PlayerContext context) {
     this.application = application;
     this.context = context;
-    asks = new Asks(context.topology());
-    model = WorkloadModels.of(application, context, asks, this);
   }
 
   /**
@@ -70,69 +72,81 @@ final class ApplicationMaster implements WorkloadModel.Master {
     this.manager = manager;
     this.nodes = nodes;
     manager.register();
-    if (begun) {
-      startOver();
-    } else {
-      begun = true;
-      model.begin();
-    }
+    startOver();
     long beatMs = context.heartbeatMs() > 0 ? context.heartbeatMs() : AT_ONCE_MS;
     long next = System.currentTimeMillis();
-    while (!model.table().isOver()) {
+    while (said.state.isEmpty()) {
       talk();
       next += beatMs;
-      awaitMail(next);
+      awaitBeat(next);
     }
-    boolean failed = model.table().hasFailed();
-    FinalApplicationStatus status =
-        failed ? FinalApplicationStatus.FAILED : FinalApplicationStatus.SUCCEEDED;
-    finish(failed);
-    manager.waitUnregistered(status, failed ? "a task failed too often" : "");
+    FinalApplicationStatus status = FinalApplicationStatus.valueOf(said.state);
+    finish(status);
+    manager.waitUnregistered(status, said.diagnostics);
     return status;
   }
 
-  /** The attempt before is gone with its containers; what ran in them waits again. */
-  private void startOver() {
-    releases.clear();
-    back.clear();
-    for (Map.Entry<ContainerId, Use> entry : new ArrayList<>(uses.entrySet())) {
-      context.log().write(line("ended", entry.getKey()).put("kind", End.KILLED.word()));
-      uses.remove(entry.getKey());
-      model.ended(entry.getValue(), End.KILLED);
+  /** The attempt before is gone with its containers. */
+  private void startOver() throws IOException {
+    for (Use use : uses.values()) {
+      context.log().write(line("ended", use.container.getId()).put("kind", End.KILLED.word()));
     }
-    asks.unreported();
+    attempt = null;
+    uses.clear();
+    back.clear();
+    releases.clear();
+    started.clear();
+    notStarted.clear();
+    Heard heard = new Heard(application.id);
+    heard.registered = true;
+    heard.withVcores = manager.withVcores();
+    act(heard, new ArrayList<>());
   }
 
-  /** One heartbeat; what an answer changes in the asks is sent with the next one. */
+  /** One heartbeat; the asks of an answer are sent with the next one. */
   private void talk() throws Exception {
     int words = context.heartbeatMs() > 0 ? 1 : WORDS_A_BEAT;
-    for (int word = 0; word < words; word++) {
-      List<ResourceRequest> changes = asks.changes();
-      if (word > 0 && changes.isEmpty() && releases.isEmpty()) {
+    for (int word = 0; word < words && said.state.isEmpty(); word++) {
+      for (ContainerId id = notStarted.poll(); id != null; id = notStarted.poll()) {
+        releases.add(id);
+      }
+      if (word > 0 && said.asks.isEmpty() && releases.isEmpty()) {
         return;
       }
+      List<ResourceRequest> asks = new ArrayList<>();
+      said.asks.forEach(row -> asks.add(request(row)));
       List<ContainerId> released = new ArrayList<>(releases);
       releases.clear();
-      hear(manager.allocate(changes, released, PROGRESS));
-      noteDemand();
-      if (model.table().isOver()) {
-        return;
-      }
+      hear(manager.allocate(asks, released, PROGRESS));
     }
   }
 
-  private void hear(AllocateResponse response) {
+  private ResourceRequest request(Said.AskRow row) {
+    return ResourceRequest.newBuilder()
+        .priority(Priority.newInstance(row.priority))
+        .allocationRequestId(row.requestId)
+        .resourceName(row.name)
+        .capability(context.amounts().resource(row.size))
+        .numContainers(row.count)
+        .build();
+  }
+
+  private void hear(AllocateResponse response) throws IOException {
     nodes.learn(response.getNMTokens());
     if (response.getPreemptionMessage() != null) {
       warned(response.getPreemptionMessage());
     }
+    Heard heard = new Heard(application.id);
+    heard.headroom = context.amounts().of(response.getAvailableResources());
+    for (Container each : response.getAllocatedContainers()) {
+      attempt = each.getId().getApplicationAttemptId();
+      heard.allocated.add(new Object[] {number(each.getId()), each.getPriority().getPriority(),
+          each.getAllocationRequestId(), each.getNodeId().getHost()});
+    }
     for (ContainerStatus status : response.getCompletedContainersStatuses()) {
-      ended(status);
+      ended(status, heard);
     }
-    for (Container container : response.getAllocatedContainers()) {
-      allocated(container);
-    }
-    model.heard(response.getAvailableResources(), manager.withVcores());
+    act(heard, response.getAllocatedContainers());
   }
 
   /** These will be taken: it has no checkpoint to write, so it works on and asks again. */
@@ -144,78 +158,126 @@ final class ApplicationMaster implements WorkloadModel.Master {
     }
   }
 
-  private void allocated(Container container) {
-    int key = asks.keyOf(container.getPriority().getPriority(),
-        container.getAllocationRequestId());
-    String host = context.topology().name(container.getNodeId().getHost());
-    asks.rows(key).allocated(host);
-    Use use = model.allocated(key, host);
-    Task task = use == null ? null : use.task;
-    context.log().write(line("allocated", container.getId()).put("node", host)
-        .put("stage", application.executors == null ? stageId(key) : "")
-        .put("task", task == null ? -1 : task.index)
-        .put("attempt", task == null ? 1 : task.attempt));
-    if (use == null) {
-      back.add(container.getId());
-      releases.add(container.getId());
-    } else {
-      use.container = container;
-      use.host = host;
-      uses.put(container.getId(), use);
-      start(use);
-    }
-  }
-
-  private String stageId(int key) {
-    return application.stages.get(model.stage(key)).id;
-  }
-
-  private void start(Use use) {
-    String name = use.container.getId().toString();
-    String command;
-    if (use.held) {
-      command = context.command().held(name);
-      context.held().expect(name, nothing -> mail.add(() -> model.started(use)));
-    } else {
-      command = context.command().timed(use.task.runMs, use.task.fails);
-    }
-    use.launchedMs = System.currentTimeMillis();
-    // A node that cannot start it is one that goes: the container is given back, the task waits.
-    nodes.start(use.container, command,
-        () -> mail.add(() -> releases.add(use.container.getId())));
-  }
-
-  private void ended(ContainerStatus status) {
+  private void ended(ContainerStatus status, Heard heard) {
     ContainerId id = status.getContainerId();
     End end = End.of(status, back.remove(id));
     context.log().write(line("ended", id).put("kind", end.word())
         .put("exit", status.getExitStatus()));
-    Use use = uses.remove(id);
-    if (use != null) {
-      model.ended(use, end);
+    if (id.getApplicationAttemptId().equals(attempt)) {
+      uses.remove(number(id));
+      heard.ended.add(new Object[] {number(id), end.word()});
+    }
+  }
+
+  /** Sends what happened to the model, and carries out the reply. */
+  private void act(Heard heard, List<Container> allocated) throws IOException {
+    for (long[] start = started.poll(); start != null; start = started.poll()) {
+      heard.started.add(start);
+    }
+    said = context.models().ask(heard);
+    Map<Long, Container> fresh = new HashMap<>();
+    allocated.forEach(each -> fresh.put(number(each.getId()), each));
+    for (Said.Use use : said.uses) {
+      allocated(use, fresh.get(use.container));
+    }
+    for (long number : said.releases) {
+      Use use = uses.get(number);
+      if (use != null) {
+        giveBack(use.container.getId());
+      }
+    }
+    for (Said.End end : said.ends) {
+      Use use = uses.get(end.container);
+      if (use != null) {
+        use.ends(end.ranMs, end.earliestMs);
+        endInTime(use);
+      }
+    }
+    noteDemand(said.demanding);
+  }
+
+  private void allocated(Said.Use use, Container container) {
+    context.log().write(line("allocated", container.getId()).put("node", use.node)
+        .put("stage", use.stage).put("task", use.task).put("attempt", use.attempt));
+    if (use.kept) {
+      start(new Use(container, use.lengthMs == null), use);
+    } else {
+      giveBack(container.getId());
+    }
+  }
+
+  private void start(Use use, Said.Use about) {
+    long number = number(use.container.getId());
+    uses.put(number, use);
+    String command;
+    if (use.held) {
+      String name = use.container.getId().toString();
+      command = context.command().held(name);
+      context.held().expect(name, nothing -> {
+        long now = System.currentTimeMillis();
+        started.add(new long[] {number, now});
+        use.started(now);
+        endInTime(use);
+      });
+    } else {
+      command = context.command().timed(about.lengthMs, about.status != 0);
+    }
+    // A node that cannot start it is one that goes: the container is given back, the task waits.
+    nodes.start(use.container, command, () -> notStarted.add(use.container.getId()));
+  }
+
+  private void giveBack(ContainerId id) {
+    back.add(id);
+    releases.add(id);
+  }
+
+  /** Ends a held container when its time is known; twice does no harm. */
+  private void endInTime(Use use) {
+    Long at = use.endsMs();
+    if (at != null) {
+      context.after(at - System.currentTimeMillis(),
+          () -> context.held().end(use.container.getId().toString(), 0));
     }
   }
 
   /** What still runs goes with the application: held containers by themselves, others killed. */
-  private void finish(boolean failed) {
-    for (Map.Entry<ContainerId, Use> entry : uses.entrySet()) {
-      if (entry.getValue().held && !failed) {
-        context.held().end(entry.getKey().toString(), 0);
+  private void finish(FinalApplicationStatus status) {
+    for (Use use : uses.values()) {
+      if (use.held && status == FinalApplicationStatus.SUCCEEDED) {
+        context.held().end(use.container.getId().toString(), 0);
       }
-      context.log().write(line("ended", entry.getKey()).put("kind", End.RELEASED.word()));
+      context.log().write(line("ended", use.container.getId()).put("kind", End.RELEASED.word()));
     }
     uses.clear();
-    asks.forget();
-    noteDemand();
+    noteDemand(false);
   }
 
   /** Records where the intervals begin and end in which the application demands. */
-  private void noteDemand() {
-    boolean now = !uses.isEmpty() || asks.count() > 0;
+  private void noteDemand(boolean now) {
     if (now != demanding) {
       demanding = now;
       context.log().write(PlayerLog.line("demand").put("application", application.id)
           .put("on", now));
+    }
+  }
+
+  /** Waits for the next heartbeat; the model may want a message before. */
+  private void awaitBeat(long nextMs) throws InterruptedException, IOException {
+    while (said.state.isEmpty() && said.wakeMs != null && said.wakeMs < nextMs) {
+      sleepUntil(said.wakeMs);
+      List<Said.AskRow> unsent = said.asks;
+      act(new Heard(application.id), new ArrayList<>());
+      said.asks = unsent;
+    }
+    if (said.state.isEmpty()) {
+      sleepUntil(nextMs);
+    }
+  }
+
+  private static void sleepUntil(long timeMs) throws InterruptedException {
+    long left = timeMs - System.currentTimeMillis();
+    if (left > 0) {
+      Thread.sleep(left);
     }
   }
 
@@ -224,30 +286,8 @@ final class ApplicationMaster implements WorkloadModel.Master {
         .put("container", container.toString());
   }
 
-  @Override
-  public void later(long ms, Runnable what) {
-    context.after(ms, () -> mail.add(what));
-  }
-
-  @Override
-  public void release(Use use) {
-    back.add(use.container.getId());
-    releases.add(use.container.getId());
-  }
-
-  @Override
-  public void end(Use use) {
-    context.held().end(use.container.getId().toString(), 0);
-  }
-
-  private void awaitMail(long untilMs) throws InterruptedException {
-    long left = untilMs - System.currentTimeMillis();
-    while (left > 0 && !model.table().isOver()) {
-      Runnable letter = mail.poll(left, TimeUnit.MILLISECONDS);
-      if (letter != null) {
-        letter.run();
-      }
-      left = untilMs - System.currentTimeMillis();
-    }
+  /** The container's number within its attempt. */
+  private static long number(ContainerId id) {
+    return id.getContainerId() & ContainerId.CONTAINER_ID_BITMASK;
   }
 }

@@ -74,6 +74,7 @@ final class ApplicationRun {
     } catch (Exception e) {
       why = String.valueOf(e.getMessage());
       LOG.warn("{} did not reach its end: {}", application.id, e.toString());
+      kill();
     } finally {
       close(state, why);
     }

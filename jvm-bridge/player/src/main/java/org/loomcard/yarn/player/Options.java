@@ -8,13 +8,13 @@ import org.loomcard.yarn.player.context.Command;
 final class Options {
   static final String USAGE =
       "WorkloadPlayer --input FILE --log FILE [--work sleep|burn] [--address HOST]"
-          + " [--planner PYTHON]";
+          + " --python FILE";
 
   private File input;
   private File log;
   private Command.Work work = Command.Work.SLEEP;
   private String address = "127.0.0.1";
-  private File planner;
+  private File python;
 
   private Options() {
   }
@@ -44,15 +44,16 @@ final class Options {
         case "--address":
           options.address = value;
           break;
-        case "--planner":
-          options.planner = new File(value);
+        case "--python":
+          options.python = new File(value);
           break;
         default:
           throw new IllegalArgumentException("unknown argument " + args[i] + "; usage: " + USAGE);
       }
     }
-    if (options.input == null || options.log == null) {
-      throw new IllegalArgumentException("--input or --log is missing; usage: " + USAGE);
+    if (options.input == null || options.log == null || options.python == null) {
+      throw new IllegalArgumentException(
+          "--input, --log or --python is missing; usage: " + USAGE);
     }
     return options;
   }
@@ -67,9 +68,9 @@ final class Options {
     return log;
   }
 
-  /** The Python that plans for applications whose asks are altruistic; null: there are none. */
-  File planner() {
-    return planner;
+  /** The Python that runs the application masters' models. */
+  File python() {
+    return python;
   }
 
   /** What timed containers do. */

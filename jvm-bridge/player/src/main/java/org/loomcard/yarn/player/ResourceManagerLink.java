@@ -40,7 +40,7 @@ final class ResourceManagerLink {
     withVcores = response.getSchedulerResourceTypes().contains(SchedulerResourceTypes.CPU);
   }
 
-  /** Whether the scheduler said at registration that it schedules by vcores too. */
+  /** Whether the scheduler said at registration that it counts more than memory. */
   boolean withVcores() {
     return withVcores;
   }

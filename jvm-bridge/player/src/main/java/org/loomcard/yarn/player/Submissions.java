@@ -17,9 +17,9 @@ import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.loomcard.yarn.player.context.Amounts;
 import org.loomcard.yarn.player.context.Command;
 import org.loomcard.yarn.player.context.Scenario;
-import org.loomcard.yarn.player.context.Topology;
 
 /** Submits applications, each as its own user. */
 final class Submissions {
@@ -27,13 +27,13 @@ final class Submissions {
   private static final int ATTEMPTS = 2;
 
   private final Configuration conf;
-  private final Topology topology;
+  private final Amounts amounts;
   private final Command command;
   private final Map<String, YarnClient> clients = new ConcurrentHashMap<>();
 
-  Submissions(Configuration conf, Topology topology, Command command) {
+  Submissions(Configuration conf, Amounts amounts, Command command) {
     this.conf = conf;
-    this.topology = topology;
+    this.amounts = amounts;
     this.command = command;
   }
 
@@ -72,7 +72,7 @@ final class Submissions {
     context.setQueue(application.queue);
     context.setUnmanagedAM(!managed);
     context.setMaxAppAttempts(managed ? ATTEMPTS : 1);
-    context.setResource(managed ? topology.resource(application.am) : Resource.newInstance(1, 1));
+    context.setResource(managed ? amounts.resource(application.am) : Resource.newInstance(1, 1));
     context.setAMContainerSpec(launch);
     return context;
   }

@@ -3,6 +3,7 @@ package org.loomcard.yarn.player;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
@@ -12,26 +13,27 @@ import java.util.concurrent.Executors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.loomcard.yarn.player.context.Amounts;
 import org.loomcard.yarn.player.context.Command;
 import org.loomcard.yarn.player.context.HeldContainers;
-import org.loomcard.yarn.player.context.Planner;
+import org.loomcard.yarn.player.context.ModelProcess;
 import org.loomcard.yarn.player.context.PlayerContext;
 import org.loomcard.yarn.player.context.PlayerLog;
 import org.loomcard.yarn.player.context.Scenario;
-import org.loomcard.yarn.player.context.Topology;
 
 /**
  * Plays a scenario on a real YARN: submits each application at its time and is the application
  * master of all of them, in one process. Which cluster, says the configuration on the class path.
  *
  * <p>It ends when every application has; exit status 0 whatever became of them, for that is in the
- * log. The end of standard input ends it early: what still runs is killed.
+ * log. The end of standard input ends it early, with status 3, and the loss of the models with
+ * status 4: what still runs is killed.
  */
 public final class WorkloadPlayer {
-  /** The name of an application that is none of the scenario's. */
-  private static final String WARM_UP = "loomcard-warm-up";
   private static final long LEAD_MS = 200;
   private static final int STARTERS = 8;
+  /** How long the models may take for an answer: more than a busy machine makes them wait. */
+  private static final long PATIENCE_MS = 60_000;
   private static final int HOOK_PRIORITY = 50;
   private static final String POLL = "yarn.client.application-client-protocol.poll-interval-ms";
   private static final String NODE_WAIT = "yarn.client.nodemanager-connect.max-wait-ms";
@@ -54,15 +56,17 @@ public final class WorkloadPlayer {
     log = new PlayerLog(options.log());
     held = new HeldContainers(InetAddress.getByName(options.address()));
     Command command = new Command(options.work(), options.address(), held.port());
-    Topology topology = new Topology(input.scenario, input.realNames);
-    Planner planner = new Planner(options.planner(), options.input());
-    context = new PlayerContext(topology, log, command, held, planner,
+    Amounts amounts = new Amounts(input.scenario.resourceTypes);
+    ModelProcess models = new ModelProcess(Arrays.asList(options.python().getPath(), "-P", "-m",
+        "loomcard.player.model_process", options.input().getPath()), PATIENCE_MS,
+        WorkloadPlayer::giveUp);
+    context = new PlayerContext(amounts, log, command, held, models,
         input.scenario.amHeartbeatMs);
     conf.setIfUnset(POLL, "10");
     // A node that does not answer is gone; YARN's clients would wait three minutes for it.
     conf.setLong(NODE_WAIT, 2_000);
     conf.setLong(NODE_RETRY, 200);
-    submissions = new Submissions(conf, topology, command);
+    submissions = new Submissions(conf, amounts, command);
   }
 
   /** Plays; exits 2 for bad arguments, 1 where the scenario or the cluster cannot be reached. */
@@ -97,7 +101,6 @@ public final class WorkloadPlayer {
   private void play() throws Exception {
     List<Scenario.Application> applications = new ArrayList<>(input.scenario.applications);
     applications.sort(Comparator.comparingLong(application -> application.submitMs));
-    context.planner().start();
     warmUp(applications);
     CountDownLatch ended = new CountDownLatch(applications.size());
     long zero = System.currentTimeMillis() + LEAD_MS;
@@ -124,25 +127,9 @@ public final class WorkloadPlayer {
     for (Scenario.Application application : applications) {
       submissions.client(application.user);
     }
-    if (!applications.isEmpty()) {
-      Scenario.Application first = new Scenario.Application();
-      first.id = WARM_UP;
-      first.queue = applications.get(0).queue;
-      first.user = applications.get(0).user;
-      first.kind = "plain";
-      first.stages = Collections.singletonList(instant(applications.get(0)));
-      run(first).play();
+    if (input.warmUp != null) {
+      run(input.warmUp).play();
     }
-  }
-
-  private static Scenario.Stage instant(Scenario.Application like) {
-    Scenario.Stage stage = new Scenario.Stage();
-    stage.id = WARM_UP;
-    stage.size = like.executors == null ? like.stages.get(0).size : like.executors.size;
-    stage.priority = 1;
-    stage.requestId = 1;
-    stage.durationsMs = new long[] {1};
-    return stage;
   }
 
   private ApplicationRun run(Scenario.Application application) {
@@ -158,9 +145,16 @@ public final class WorkloadPlayer {
     }
   }
 
+  /** Without the models no application can go on: the hook kills those that run. */
+  private static void giveUp(String why) {
+    System.err.println("player: " + why);
+    PlayerContext.daemon(() -> System.exit(4)).start();
+  }
+
   private void kill() {
     for (ApplicationRun run : new ArrayList<>(running)) {
       run.kill();
     }
+    context.models().close();
   }
 }

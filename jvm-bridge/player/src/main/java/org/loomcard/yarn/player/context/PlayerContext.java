@@ -6,27 +6,27 @@ import java.util.concurrent.TimeUnit;
 
 /** What all application masters of one player share. */
 public final class PlayerContext {
-  private final Topology topology;
+  private final Amounts amounts;
   private final PlayerLog log;
   private final Command command;
   private final HeldContainers held;
-  private final Planner planner;
+  private final ModelProcess models;
   private final long heartbeatMs;
   private final ScheduledExecutorService clock =
       Executors.newSingleThreadScheduledExecutor(PlayerContext::daemon);
 
-  public PlayerContext(Topology topology, PlayerLog log, Command command, HeldContainers held,
-      Planner planner, long heartbeatMs) {
-    this.topology = topology;
+  public PlayerContext(Amounts amounts, PlayerLog log, Command command, HeldContainers held,
+      ModelProcess models, long heartbeatMs) {
+    this.amounts = amounts;
     this.log = log;
     this.command = command;
     this.held = held;
-    this.planner = planner;
+    this.models = models;
     this.heartbeatMs = heartbeatMs;
   }
 
-  public Topology topology() {
-    return topology;
+  public Amounts amounts() {
+    return amounts;
   }
 
   public PlayerLog log() {
@@ -41,8 +41,8 @@ public final class PlayerContext {
     return held;
   }
 
-  public Planner planner() {
-    return planner;
+  public ModelProcess models() {
+    return models;
   }
 
   /** How often an application master speaks; 0: as often as there is something to say. */

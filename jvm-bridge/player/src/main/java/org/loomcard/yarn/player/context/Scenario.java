@@ -10,50 +10,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A workload with all random values sampled, as python/loomcard/workload/scenario.py writes it.
- * Times are ms, amounts stand in the order of {@link #resourceTypes}.
+ * A workload with all random values sampled, as python/loomcard/workload/scenario.py writes it: the
+ * fields that submissions need. Times are ms, amounts are in the order of {@link #resourceTypes}.
  */
 public final class Scenario {
   public List<String> resourceTypes;
-  public List<Node> nodes;
   public List<Application> applications;
-  public long heartbeatMs;
   public long amHeartbeatMs;
-  public long launchDelayMs;
   public long amStartMs;
-
-  /** A machine. */
-  static final class Node {
-    public String name;
-    public String rack;
-  }
-
-  /** Tasks of one size that are asked for under one ask key. */
-  public static final class Stage {
-    public String id;
-    public long[] size;
-    public int priority;
-    public long requestId;
-    public long[] durationsMs;
-    public int[] after = {};
-    public List<List<String>> nodes = Collections.emptyList();
-    public Map<Integer, long[]> failsMs = Collections.emptyMap();
-
-    public int tasks() {
-      return durationsMs.length;
-    }
-
-    /** The hosts that a task would rather run on. */
-    public List<String> wishes(int task) {
-      return nodes.isEmpty() ? Collections.emptyList() : nodes.get(task);
-    }
-  }
-
-  /** Containers that an application of kind spark holds over all stages. */
-  public static final class Executors {
-    public int count;
-    public long[] size;
-  }
 
   /** One application. */
   public static final class Application {
@@ -62,14 +26,8 @@ public final class Scenario {
     public String queue;
     public String user;
     public String kind;
-    public List<Stage> stages;
     public List<String> tags = Collections.emptyList();
     public long[] am;
-    public double slowstart;
-    public long msPerMap;
-    public int maxAttempts = 4;
-    public Executors executors;
-    public String asks = "unmarked";
   }
 
   /** What the player is given: the scenario, and what goes beside it. */
@@ -77,8 +35,8 @@ public final class Scenario {
     public Scenario scenario;
     /** The hints that each application gives its scheduler. */
     public Map<String, Map<String, String>> hints = Collections.emptyMap();
-    /** What the cluster calls the scenario's nodes and racks, where that is not the same. */
-    public Map<String, String> realNames = Collections.emptyMap();
+    /** An application that is played before the scenario; null if the scenario has none. */
+    public Application warmUp;
   }
 
   /** Reads the player's input file. */

@@ -1,4 +1,4 @@
-package org.loomcard.yarn.player.tasks;
+package org.loomcard.yarn.player;
 
 import static org.junit.Assert.assertEquals;
 import static org.mockito.ArgumentMatchers.any;
@@ -20,20 +20,20 @@ import org.apache.hadoop.yarn.util.resource.Resources;
 import org.junit.Test;
 import org.loomcard.yarn.player.context.Scenario;
 
-/** When reduces are asked for: cases that the simulator's tests read too. */
-public final class ReduceRampTest {
-  private static final File GOLDEN = new File("../../tests/golden/player");
-  private static final File CASES = new File(GOLDEN, "reduces.json");
-  private static final File GIVEN_UP = new File(GOLDEN, "gives_up.json");
+/** When reduces are asked for: the cases that the tests of the Python models read. */
+public final class HadoopReducesTest {
+  private static final File CASES = new File("../../tests/golden/player/reduces.json");
+  private static final float RAMP_UP_LIMIT = 0.5f;
 
-  @Test
-  public void asksAsTheCasesSay() throws Exception {
-    for (JsonNode one : Scenario.json().readTree(CASES)) {
-      ReduceRamp ramp = new ReduceRamp(
-          one.get("slowstart").asDouble(), size(one, "map"), size(one, "reduce"));
-      assertEquals(one.get("name").asText(), one.get("change").asInt(),
-          ramp.change(counts(one), size(one, "headroom"), one.get("with_vcores").asBoolean()));
-    }
+  /** How many maps and reduces are in which state; scheduled: asked for, assigned: allocated. */
+  static final class Counts {
+    public int totalMaps;
+    public int completedMaps;
+    public int scheduledMaps;
+    public int assignedMaps;
+    public int pendingReduces;
+    public int scheduledReduces;
+    public int assignedReduces;
   }
 
   /** The cases are what Hadoop's own class does, not what we believe it does. */
@@ -44,32 +44,8 @@ public final class ReduceRampTest {
     }
   }
 
-  /** Maps that could not run otherwise get the room of reduces. */
-  @Test
-  public void givesUpAsTheSimulatorDoes() throws Exception {
-    for (JsonNode one : Scenario.json().readTree(GIVEN_UP)) {
-      ReduceRamp ramp = new ReduceRamp(0, size(one, "map"), size(one, "reduce"));
-      assertEquals(one.get("name").asText(), one.get("gives_up").asInt(),
-          ramp.giveUp(counts(one), size(one, "headroom"), one.get("with_vcores").asBoolean()));
-    }
-  }
-
-  /** Slow start is over once and for all: a map that runs again does not bring it back. */
-  @Test
-  public void slowStartDoesNotComeBack() {
-    Resource one = Resource.newInstance(1024, 1);
-    ReduceRamp ramp = new ReduceRamp(0.5, one, one);
-    ReduceRamp.Counts now = new ReduceRamp.Counts();
-    now.totalMaps = 2;
-    now.pendingReduces = 3;
-    now.completedMaps = 1;
-    assertEquals(3, ramp.change(now, one, true));
-    now.completedMaps = 0;
-    assertEquals(3, ramp.change(now, one, true));
-  }
-
   private static int hadoop(JsonNode one) throws Exception {
-    ReduceRamp.Counts now = counts(one);
+    Counts now = Scenario.json().treeToValue(one.get("counts"), Counts.class);
     Resource map = size(one, "map");
     Resource reduce = size(one, "reduce");
     RMContainerAllocator allocator = mock(RMContainerAllocator.class);
@@ -88,12 +64,8 @@ public final class ReduceRampTest {
         anyInt(), anyInt(), any(), any(), anyInt(), anyFloat(), anyFloat());
     allocator.scheduleReduces(now.totalMaps, now.completedMaps, now.scheduledMaps,
         now.scheduledReduces, now.assignedMaps, now.assignedReduces, map, reduce,
-        now.pendingReduces, ReduceRamp.RAMP_UP_LIMIT, (float) one.get("slowstart").asDouble());
+        now.pendingReduces, RAMP_UP_LIMIT, (float) one.get("slowstart").asDouble());
     return change.get();
-  }
-
-  private static ReduceRamp.Counts counts(JsonNode one) throws Exception {
-    return Scenario.json().treeToValue(one.get("counts"), ReduceRamp.Counts.class);
   }
 
   private static Resource size(JsonNode one, String key) {

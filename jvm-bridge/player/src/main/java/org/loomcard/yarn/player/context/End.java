@@ -1,4 +1,4 @@
-package org.loomcard.yarn.player.tasks;
+package org.loomcard.yarn.player.context;
 
 import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;

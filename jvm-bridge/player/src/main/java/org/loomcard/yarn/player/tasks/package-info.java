@@ -1,2 +1,0 @@
-/** The workload models: which task is asked for when. */
-package org.loomcard.yarn.player.tasks;
