@@ -9,15 +9,11 @@ from typing import Any
 
 from loomcard.api.registry import built_in, file_hash, found_beside
 from loomcard.config import rules
-from loomcard.config.access import Access, check_access
-from loomcard.config.governing import Governed, check_governing
+from loomcard.config.governing import check_governing
 from loomcard.config.isolated import FirstRoundFailure, first_round
-from loomcard.config.limits import Limits, check_limits, wire_form
-from loomcard.config.rights import Rights, check_rights
-from loomcard.config.schema import MILLION, UNLIMITED, ppm
+from loomcard.config.limits import check_limits
+from loomcard.config.queues import ResolvedQueue, resolve
 from loomcard.config.structure import check_structure
-from loomcard.config.tree import Branch, branches
-from loomcard.model.limits import RESERVATION_SHARE_PPM
 from loomcard.validation.findings import Finding, FindingsError
 from loomcard.validation.reading import Document, read
 
@@ -47,19 +43,14 @@ def compile_config(
     """
     document = read(yaml_text)
     document.by_rule(rules.YAML)
-    model = check_structure(document)
+    stated = check_structure(document)
     document.by_rule(rules.STRUCTURE)
-    if model is None:
-        raise FindingsError(document.findings)
-    tree = branches(model)
-    access = check_access(document, tree)
-    document.by_rule(rules.ACCESS)
-    limits = check_limits(document, tree)
-    rights = check_rights(document, tree)
-    document.by_rule(rules.LIMITS)
     folder = beside if policy_path is None else None
-    governed, needs = check_governing(document, tree, policy_path, folder, isolated=isolated)
+    governed, needs = check_governing(document, stated, policy_path, folder, isolated=isolated)
     document.by_rule(rules.POLICY)
+    queues = resolve(document, stated, governed)
+    check_limits(document, queues)
+    document.by_rule(rules.LIMITS)
     if document.has_errors:
         raise FindingsError(document.findings)
     for finding in document.findings:
@@ -67,10 +58,9 @@ def compile_config(
             _log.warning("%s: %s", name, finding)
         else:
             warn(finding)
-    rows = zip(tree, access, limits, governed, rights, strict=True)
     config: dict[str, Any] = {
         "needs": needs,
-        "queues": [_queue(*row) for row in rows],
+        "queues": [queue.compiled() for queue in queues],
         "schema": 1,
         "source": name,
     }
@@ -85,22 +75,19 @@ def compile_config(
         config["files"] = {named[name]: text for name, text in files.items()}
     config = {"hash": digest, **config}
     if isolated and any(name not in built_in() for name in named if name is not None):
-        names = [one.policy for one in governed]  # as they are written
-        _refuse_ended(document, tree, names, first_round(config, policy_path))
+        _refuse_ended(document, queues, first_round(config, policy_path))
     return config
 
 
 def _refuse_ended(
-    document: Document,
-    tree: Sequence[Branch],
-    names: Sequence[str | None],
-    failure: FirstRoundFailure | None,
+    document: Document, queues: Sequence[ResolvedQueue], failure: FirstRoundFailure | None
 ) -> None:
     """Raise FindingsError if a policy ends its process in the first round, or hangs in it."""
     if failure is not None:
-        message = f"the policy {names[failure.queue]!r} {failure.what}"
+        queue = queues[failure.queue]
+        message = f"the policy {queue.policy!r} {failure.what}"
         document.report(
-            (*tree[failure.queue].place, "policy"),
+            (*queue.place, "policy"),
             f"{message}; expected that it returns its plan",
             failure.remedy,
             rule=rules.POLICY,
@@ -115,72 +102,3 @@ def _as_loaded(name: str | None, beside: Path | None) -> str | None:
 def canonical_json(config: dict[str, Any]) -> str:
     """Return the canonical text of a compiled configuration: keys sorted, no spaces, ASCII."""
     return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _queue(
-    branch: Branch, access: Access, limits: Limits, governed: Governed, rights: Rights
-) -> dict[str, Any]:
-    inner_of_implied = branch.parent is None and not branch.queue.queues
-    user_limit, am_share = branch.queue.user_limit, branch.queue.am_share
-    if inner_of_implied:  # the file's limits on users and masters are root.default's
-        user_limit = am_share = "100%"
-    keys = {
-        "administer": list(access.administer),
-        "am_share_ppm": ppm(am_share),
-        "guaranteed": wire_form(limits.guaranteed),
-        "leaf": branch.leaf,
-        "maximum": wire_form(limits.maximum),
-        "options": governed.options,
-        "parent": branch.parent,
-        "path": branch.name,
-        "policy": governed.policy,
-        "policy_named": governed.named,
-        "submit": list(access.submit),
-        "user_limit_ppm": ppm(user_limit),
-        "walked": governed.walked,
-        "weight": 1.0 if branch.implied else float(branch.queue.weight),
-        **_limits_of_applications(branch),
-        **_in_force(rights),
-    }
-    return dict(sorted(keys.items()))
-
-
-def _limits_of_applications(branch: Branch) -> dict[str, Any]:
-    """Return what the queue itself states; a key at its default is left out."""
-    queue, keys = branch.queue, dict[str, Any]()
-    if (
-        ppm(queue.reservation_share) != RESERVATION_SHARE_PPM
-    ):  # of root.default too, which has all that root has
-        keys["reservation_share_ppm"] = ppm(queue.reservation_share)
-    if branch.implied:  # root has them, and what root has reservations below it
-        return keys
-    if queue.state != "running":
-        keys["state"] = queue.state
-    for name in ("maximum_applications", "maximum_applications_per_user"):
-        if getattr(queue, name) != UNLIMITED:
-            keys[name] = getattr(queue, name)
-    if isinstance(queue.maximum_allocation, dict):
-        keys["maximum_allocation"] = dict(sorted(queue.maximum_allocation.items()))
-    parts = {name: ppm(part) for name, part in sorted(queue.label_maximum.items())}
-    if any(part < MILLION for part in parts.values()):
-        keys["label_maximum_ppm"] = {name: p for name, p in parts.items() if p < MILLION}
-    promises = {name: ppm(part) for name, part in sorted(queue.label_guaranteed.items())}
-    if any(promises.values()):
-        keys["label_guaranteed_ppm"] = {name: p for name, p in promises.items() if p}
-    return keys
-
-
-def _in_force(rights: Rights) -> dict[str, Any]:
-    """Return what is in force at the queue, inherited or not; defaults are left out."""
-    keys: dict[str, Any] = {}
-    if rights.labels is not None:
-        keys["labels"] = list(rights.labels)
-    if rights.default_label:
-        keys["default_label"] = rights.default_label
-    if rights.maximum_lifetime is not None:
-        keys["maximum_lifetime_s"] = rights.maximum_lifetime
-    if rights.default_lifetime is not None:
-        keys["default_lifetime_s"] = rights.default_lifetime
-    if rights.reservation_nodes != 1:
-        keys["reservation_nodes"] = rights.reservation_nodes
-    return keys

@@ -16,7 +16,7 @@ from loomcard.api.registry import (
 from loomcard.config import rules
 from loomcard.config.isolated import REMEDY, ChildEndedError, ended_while_loaded, run_isolated
 from loomcard.config.options import OptionError, check_options
-from loomcard.config.tree import Branch
+from loomcard.config.structure import StatedQueue
 from loomcard.validation import error_text
 from loomcard.validation.findings import nearest
 from loomcard.validation.reading import Document
@@ -79,7 +79,7 @@ class _Assigned:
 
 def check_governing(
     document: Document,
-    tree: list[Branch],
+    queues: Sequence[StatedQueue],
     policy_path: Sequence[Path] | None,
     beside: Path | None = None,
     *,
@@ -93,11 +93,11 @@ def check_governing(
     load = _Loader(policy_path, beside, isolated)
     governed: list[Governed] = []
     assignments: list[_Assigned] = []
-    for branch in tree:
+    for queue in queues:
         above = (
-            None if branch.parent is None else (governed[branch.parent], assignments[branch.parent])
+            None if queue.parent is None else (governed[queue.parent], assignments[queue.parent])
         )
-        one, assigned = _govern(document, branch, above, load)
+        one, assigned = _govern(document, queue, above, load)
         governed.append(one)
         assignments.append(assigned)
     needs = {need for assigned in assignments for need in _needs(assigned.kind) or ()}
@@ -114,45 +114,45 @@ def _needs(kind: type | None) -> set[str] | None:
 
 def _govern(
     document: Document,
-    branch: Branch,
+    queue: StatedQueue,
     above: tuple[Governed, _Assigned] | None,
     load: _Loader,
 ) -> tuple[Governed, _Assigned]:
-    if above is None and not branch.queue.queues:  # the file's policy is root.default's
+    if above is None and not queue.keys.queues:  # the file's policy is root.default's
         assigned = _default_policy(load)
         return Governed(assigned.name, named=False, walked=False), assigned
-    if branch.queue.policy is not None:
-        assigned = _named_policy(document, branch, branch.queue.policy, load)
+    if queue.keys.policy is not None:
+        assigned = _named_policy(document, queue, queue.keys.policy, load)
         return Governed(assigned.name, named=True, walked=False, options=assigned.options), assigned
-    if branch.queue.options:
+    if queue.keys.options:
         message = "options belong to a policy, and this queue names none"
-        document.report((*branch.place, "options"), message, "name the policy", at_key=True)
-    if above is None or branch.implied:
-        _report_no_policy(document, branch)
+        document.report((*queue.place, "options"), message, "name the policy", at_key=True)
+    if above is None or not queue.place:
+        _report_no_policy(document, queue)
         assigned = _Assigned(LEAF_DEFAULT, {}, None)
     elif getattr(above[1].kind, "walks_tree", False):
         return Governed(None, named=False, walked=True), above[1]
-    elif branch.leaf:
+    elif queue.leaf:
         assigned = _default_policy(load)
     else:
         assigned = above[1]
     return Governed(assigned.name, named=False, walked=False, options=assigned.options), assigned
 
 
-def _report_no_policy(document: Document, branch: Branch) -> None:
+def _report_no_policy(document: Document, queue: StatedQueue) -> None:
     if not any(finding.path == "policy" for finding in document.findings):
         message = "the file names no policy"
-        document.report((*branch.place, "policy"), message, "such as policy: drf")
+        document.report((*queue.place, "policy"), message, "such as policy: drf")
 
 
 def _default_policy(load: _Loader) -> _Assigned:
     return _Assigned(LEAF_DEFAULT, {}, load(LEAF_DEFAULT))
 
 
-def _named_policy(document: Document, branch: Branch, name: str, load: _Loader) -> _Assigned:
-    place = (*branch.place, "policy")
+def _named_policy(document: Document, queue: StatedQueue, name: str, load: _Loader) -> _Assigned:
+    place = (*queue.place, "policy")
     try:
-        load.try_out(name, branch.queue.options)
+        load.try_out(name, queue.keys.options)
         kind = load(name)
     except ChildEndedError as failed:
         document.report(place, ended_while_loaded(name, failed), REMEDY)
@@ -166,27 +166,27 @@ def _named_policy(document: Document, branch: Branch, name: str, load: _Loader) 
         message = f"the policy {name!r} cannot be loaded: {error_text.message(error)}"
         document.report(place, message, "see that its module can be imported")
         return _Assigned(name, {}, None)
-    if getattr(kind, "leaf_only", False) and not branch.leaf:
+    if getattr(kind, "leaf_only", False) and not queue.leaf:
         message = f"the policy {name!r} governs applications only, and this queue has queues below"
         document.report(place, message, "name it at the leaf queues")
     _check_needs(document, place, name, kind)
     options: dict[str, Any] = {}
     try:
-        options = check_options(kind, branch.queue.options)
-        _warn_of_former(document, branch, kind)
+        options = check_options(kind, queue.keys.options)
+        _warn_of_former(document, queue, kind)
     except OptionError as error:
         for problem in error.problems:
-            stated = branch.queue.options or problem.path
-            where = (*branch.place, "options", *problem.path) if stated else place
+            stated = queue.keys.options or problem.path
+            where = (*queue.place, "options", *problem.path) if stated else place
             document.report(where, problem.message, problem.hint, at_key=problem.at_key)
     return _Assigned(name, options, kind)
 
 
-def _warn_of_former(document: Document, branch: Branch, kind: type) -> None:
+def _warn_of_former(document: Document, queue: StatedQueue, kind: type) -> None:
     """Warn of options by their former names."""
-    today = todays_options(kind, branch.queue.options)
-    for old in [name for name in branch.queue.options if name not in today]:
-        document.rename((*branch.place, "options", old), OPTIONS[old], rules.RENAMED)
+    today = todays_options(kind, queue.keys.options)
+    for old in [name for name in queue.keys.options if name not in today]:
+        document.rename((*queue.place, "options", old), OPTIONS[old], rules.RENAMED)
 
 
 def _check_needs(document: Document, place: Place, name: str, kind: type) -> None:

@@ -1,139 +1,156 @@
-"""Guarantees and maxima: the wire's form of each, and whether they can all be kept."""
+"""Whether guarantees can all be kept: of the cluster, and of the nodes of each label."""
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from loomcard.config.schema import MILLION, ppm
-from loomcard.config.tree import Branch
-from loomcard.validation.reading import Document
+from loomcard.config.queues import ResolvedQueue
+from loomcard.config.schema import MILLION
+from loomcard.validation.reading import Document, Path
 
-Limit = dict[str, int] | str
-"""As in the file: amounts by resource, or a percentage."""
+Limit = Mapping[str, Any]
+"""As in the compiled form: millionths, or amounts by resource."""
 Size = Fraction | dict[str, int]
-"""The size of a limit: a part of the cluster, or amounts by resource."""
-_ALL: Final = "100%"
-_NONE: Final = "0%"
+"""The size of a limit: a part of the nodes, or amounts by resource."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """One queue's guarantee and maximum as in the file, with defaults filled in."""
+class _Nodes(NamedTuple):
+    """Nodes that guarantees divide: those of a label, or, without one, all; and words for them."""
 
-    guaranteed: Limit
-    maximum: Limit
+    label: str
+    whole: str
+    there: str
+    siblings: str
+    maximum: str
+    nothing: str
+    remedy: str
+
+    def limits(self, queue: ResolvedQueue) -> tuple[Limit, Limit]:
+        """What the queue is guaranteed, and its maximum; root is guaranteed all that it may use."""
+        if not self.label:
+            return queue.guaranteed, queue.maximum
+        most = (queue.label_maximum_ppm or {}).get(self.label, MILLION)
+        unstated = most if queue.parent is None else 0
+        guaranteed = (queue.label_guaranteed_ppm or {}).get(self.label, unstated)
+        return {"ppm": guaranteed}, {"ppm": most}
+
+    def place(self, queue: ResolvedQueue) -> Path:
+        """The place of the queue's guarantee in the file."""
+        key = ("label_guaranteed", self.label) if self.label else ("guaranteed",)
+        return *queue.place, *key
 
 
-def check_limits(document: Document, tree: list[Branch]) -> list[Limits]:
-    """Return each queue's limits; report guarantees that cannot all be kept.
+_ALL: Final = _Nodes(
+    label="",
+    whole="of the cluster",
+    there="",
+    siblings="the siblings' guarantees",
+    maximum="the maximum",
+    nothing="the parent guarantees nothing, so nothing of it can be guaranteed here",
+    remedy="give the parent a guarantee too, or use weight",
+)
+
+
+def _of(label: str) -> _Nodes:
+    return _Nodes(
+        label,
+        whole=f"of the nodes with the label {label}",
+        there=" there",
+        siblings=f"the siblings' guarantees on {label}",
+        maximum="label_maximum",
+        nothing=f"the parent is guaranteed nothing on the nodes with the label {label}",
+        remedy="give the parent label_guaranteed there too",
+    )
+
+
+def check_limits(document: Document, queues: Sequence[ResolvedQueue]) -> None:
+    """Report guarantees above the queue's maximum, above the parent's guarantee, or of nothing.
 
     Percent of the cluster and amounts are not compared: the size of the cluster is not known yet.
     """
-    found = [_limits(branch) for branch in tree]
+    labels = {
+        label
+        for queue in queues
+        for stated in (queue.label_maximum_ppm, queue.label_guaranteed_ppm)
+        for label in stated or ()
+    }
+    for nodes in (_ALL, *map(_of, sorted(labels))):
+        _check(document, queues, nodes)
+
+
+def _check(document: Document, queues: Sequence[ResolvedQueue], nodes: _Nodes) -> None:
     guaranteed: list[Size] = []
     maximum: list[Size] = []
-    for branch, limits in zip(tree, found, strict=True):
-        above = branch.parent
-        guaranteed.append(
-            _size(limits.guaranteed, Fraction(1) if above is None else guaranteed[above])
-        )
-        maximum.append(_size(limits.maximum, Fraction(1) if above is None else maximum[above]))
-        if not branch.implied:
-            _compare(document, branch, guaranteed[-1], maximum[-1])
-    siblings = defaultdict[int, list[tuple[Branch, Limit]]](list)
-    for branch, limits in zip(tree, found, strict=True):
-        if branch.parent is not None and not branch.implied:
-            siblings[branch.parent].append((branch, limits.guaranteed))
-    for parent, children in siblings.items():
-        _check_sum(document, children, guaranteed[parent])
-    return found
-
-
-def wire_form(limit: Limit) -> dict[str, object]:
-    """Return a limit as the compiled configuration has it: millionths, or amounts."""
-    if isinstance(limit, str):
-        return {"ppm": ppm(limit)}
-    return {"amounts": dict(sorted(limit.items()))}
-
-
-def _limits(branch: Branch) -> Limits:
-    if branch.implied:  # the only queue below root: all that root has
-        return Limits(_ALL, _ALL)
-    queue = branch.queue
-    maximum = _ALL if queue.maximum is None else queue.maximum
-    if queue.guaranteed is not None:
-        return Limits(queue.guaranteed, maximum)
-    if branch.parent is not None:
-        return Limits(_NONE, maximum)
-    return Limits(maximum if isinstance(maximum, str) else _ALL, maximum)  # root: all it may have
+    siblings = defaultdict[int, list[ResolvedQueue]](list)
+    for queue in queues:
+        promised, most = nodes.limits(queue)
+        parent = queue.parent
+        guaranteed.append(_size(promised, Fraction(1) if parent is None else guaranteed[parent]))
+        maximum.append(_size(most, Fraction(1) if parent is None else maximum[parent]))
+        above = _above(guaranteed[-1], maximum[-1], nodes)
+        if above:
+            hint = f"lower the guarantee or raise {nodes.maximum}"
+            document.report(nodes.place(queue), f"the queue is guaranteed {above}", hint)
+        if parent is not None and queue.place:  # not root.default of a file without queues
+            siblings[parent].append(queue)
+    for number, children in siblings.items():
+        _check_sum(document, children, guaranteed[number], nodes)
 
 
 def _size(limit: Limit, above: Size) -> Size:
-    if isinstance(limit, dict):
-        return limit
-    part = Fraction(ppm(limit), MILLION)
+    if "amounts" in limit:
+        return dict(limit["amounts"])
+    part = Fraction(limit["ppm"], MILLION)
     if isinstance(above, Fraction):
         return above * part
     return {name: int(amount * part) for name, amount in above.items()}
 
 
-def _compare(document: Document, branch: Branch, guaranteed: Size, maximum: Size) -> None:
-    """Report a guarantee above the maximum, if both are of the same kind."""
-    above = ""
+def _above(guaranteed: Size, maximum: Size, nodes: _Nodes) -> str:
+    """Say how far a guarantee is above the maximum, if it is and both are of the same kind."""
     if isinstance(guaranteed, Fraction) and isinstance(maximum, Fraction):
         if guaranteed > maximum:
-            above = f"{_percent(guaranteed)} of the cluster, its maximum {_percent(maximum)}"
+            part = f"{_percent(guaranteed)} {nodes.whole}"
+            return f"{part}, its maximum{nodes.there} {_percent(maximum)}"
     elif isinstance(guaranteed, dict) and isinstance(maximum, dict):
         for name in sorted(guaranteed.keys() & maximum.keys()):
             if guaranteed[name] > maximum[name]:
-                above = f"{guaranteed[name]} {name}, its maximum {maximum[name]}"
-                break
-    if above:
-        hint = "lower the guarantee or raise the maximum"
-        document.report((*branch.place, "guaranteed"), f"the queue is guaranteed {above}", hint)
+                return f"{guaranteed[name]} {name}, its maximum {maximum[name]}"
+    return ""
 
 
-def _check_sum(document: Document, children: list[tuple[Branch, Limit]], own: Size) -> None:
+def _check_sum(
+    document: Document, children: Sequence[ResolvedQueue], own: Size, nodes: _Nodes
+) -> None:
     """Report the first sibling whose guarantee makes the sum exceed the parent's."""
-    part, amounts = 0, dict[str, int]()
-    for branch, limit in children:
-        place = (*branch.place, "guaranteed")
-        if not _positive(limit):
+    part, amounts = 0, defaultdict[str, int](int)
+    for queue in children:
+        limit, _ = nodes.limits(queue)
+        place = nodes.place(queue)
+        if not any(limit.get("amounts", limit).values()):
             continue
-        if not _positive(own):
-            message = "the parent guarantees nothing, so nothing of it can be guaranteed here"
-            document.report(place, message, "give the parent a guarantee too, or use weight")
+        if not (any(own.values()) if isinstance(own, dict) else own):
+            document.report(place, nodes.nothing, nodes.remedy)
             continue
-        if isinstance(limit, str):
-            part += ppm(limit)
-            if part > MILLION:
-                message = f"with this the siblings' guarantees add up to {_percent(part)}"
-                document.report(place, f"{message}; at most 100%", "lower some of them")
-                return
-        if isinstance(own, dict):
-            _add(amounts, _size(limit, own))
-            over = [name for name in sorted(amounts) if amounts[name] > own.get(name, 0)]
-            if over:
-                message = f"with this the siblings are guaranteed {amounts[over[0]]} {over[0]}"
-                message += f", the parent only {own.get(over[0], 0)}"
-                document.report(place, message, "lower some of them")
-                return
+        part += limit.get("ppm", 0)
+        if part > MILLION:
+            message = f"with this {nodes.siblings} add up to {_percent(Fraction(part, MILLION))}"
+            document.report(place, f"{message}; at most 100%", "lower some of them")
+            return
+        if not isinstance(own, dict):
+            continue
+        size = _size(limit, own)
+        assert isinstance(size, dict)
+        for name, amount in size.items():
+            amounts[name] += amount
+        over = [name for name in sorted(amounts) if amounts[name] > own.get(name, 0)]
+        if over:
+            message = f"with this the siblings are guaranteed {amounts[over[0]]} {over[0]}"
+            message += f", the parent only {own.get(over[0], 0)}"
+            document.report(place, message, "lower some of them")
+            return
 
 
-def _add(total: dict[str, int], size: Size) -> None:
-    assert isinstance(size, Mapping)
-    for name, amount in size.items():
-        total[name] = total.get(name, 0) + amount
-
-
-def _positive(limit: Limit | Size) -> bool:
-    if isinstance(limit, dict):
-        return any(limit.values())
-    return ppm(limit) > 0 if isinstance(limit, str) else limit > 0
-
-
-def _percent(part: Fraction | int) -> str:
-    value = part if isinstance(part, Fraction) else Fraction(part, MILLION)
-    return f"{float(value * 100):.6g}%"
+def _percent(part: Fraction) -> str:
+    return f"{float(part * 100):.6g}%"

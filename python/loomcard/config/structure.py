@@ -1,5 +1,6 @@
 """A document against the model of its kind: every wrong key, type and bound, with its line."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -22,25 +23,64 @@ from loomcard.wire.older import QUEUE_KEYS
 _NOT_IN_FILE: Final = {PERCENT_TAG, AMOUNTS_TAG, "[key]"}
 
 
-def check_structure(document: Document) -> PolicyConfig | None:
-    """Return the configuration without its wrong parts, which are reported; None if no part is
-    left.
+@dataclass(frozen=True)
+class StatedQueue:
+    """A queue as the file states it: its YARN path, its place in the file, and its keys.
+
+    ``parent`` is the parent's index in the list of queues; None for root.
+    """
+
+    path: str
+    place: Path
+    keys: Queue
+    parent: int | None
+    leaf: bool
+
+
+def check_structure(document: Document) -> list[StatedQueue]:
+    """Return the queues depth first, siblings by name, without the wrong parts of the file, which
+    are reported; an empty list if no part is left.
 
     Without the wrong parts, later checks can continue with the rest of the file, so that one run
     finds everything.
     """
     if not check_mapping(document):
-        return None
+        return []
     drop_empty(document, _in_options, "queues")
     check_header(document, "policy", "a configuration")
     _rename(document, ())
     while True:
         try:
-            return PolicyConfig.model_validate(document.data)
+            return _queues(PolicyConfig.model_validate(document.data))
         except ValidationError as error:
             places = [_report(document, detail) for detail in error.errors(include_url=False)]
             for place in sorted(set(places), key=_deepest_last_first):
                 _leave_out(document.data, place)
+
+
+def _queues(root: PolicyConfig) -> list[StatedQueue]:
+    """Return all queues. The keys of a file without ``queues`` state what root.default may do."""
+    if root.queues:
+        found: list[StatedQueue] = []
+        _collect(StatedQueue("root", (), root, None, leaf=False), found)
+        return found
+    moved = ("policy", "options", "user_limit", "am_share")
+    stated = {key: getattr(root, key) for key in (*moved, "reservation_share")}
+    only = Queue(guaranteed="100%", maximum="100%", **stated)
+    outer = root.model_copy(update={key: Queue.model_fields[key].default for key in moved})
+    return [
+        StatedQueue("root", (), outer, None, leaf=False),
+        StatedQueue("root.default", (), only, 0, leaf=True),
+    ]
+
+
+def _collect(queue: StatedQueue, found: list[StatedQueue]) -> None:
+    index = len(found)
+    found.append(queue)
+    for name, keys in sorted(queue.keys.queues.items()):
+        place = (*queue.place, "queues", name)
+        child = StatedQueue(f"{queue.path}.{name}", place, keys, index, leaf=not keys.queues)
+        _collect(child, found)
 
 
 def _rename(document: Document, path: Path) -> None:

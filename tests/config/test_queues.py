@@ -1,4 +1,4 @@
-"""What an operator limits by queue beside its capacity: applications, lifetimes, labels."""
+"""What is in force at a queue: access, applications, lifetimes, labels; stated or inherited."""
 
 from collections.abc import Callable
 from typing import Any
@@ -169,3 +169,67 @@ def test_a_wrong_value_has_its_remedy(findings_of: FindingsOf, text: str, remedy
     policy = "dress" if "theta" in text else "drf"
     (finding,) = findings_of(f"version: 1\npolicy: {policy}\n{text}\n")
     assert finding.hint == remedy
+
+
+def test_each_contradiction_is_found_once(findings_of: FindingsOf) -> None:
+    """At the queue that states it; those below only inherit it."""
+    text = "labels: [gpu]\ndefault_label: ssd\nqueues: {a: {queues: {b: {}}}}\n"
+    (finding,) = findings_of(HEAD + text)
+    assert (finding.line, finding.path) == (4, "default_label")
+
+
+def test_no_guarantee_at_root_is_its_default(findings_of: FindingsOf) -> None:
+    """0 % is left out of the compiled form, where root then has all that it may use."""
+    below = "a: {label_maximum: {gpu: 50%}, label_guaranteed: {gpu: 60%}}"
+    (finding,) = findings_of(HEAD + "label_guaranteed: {gpu: 0%}\nqueues: {" + below + "}")
+    assert (finding.path, finding.rule) == ("queues.a.label_guaranteed.gpu", "LC120")
+    assert "60% of the nodes with the label gpu, its maximum there 50%" in finding.message
+
+
+def lists(found: dict[str, dict[str, Any]], path: str) -> tuple[list[str], list[str]]:
+    """The lists of submitters and administrators at one queue."""
+    return found[path]["submit"], found[path]["administer"]
+
+
+def test_everyone_by_default(queues: Queues) -> None:
+    """A file that says nothing closes nothing."""
+    assert lists(queues(HEAD), "root.default") == (["*"], ["*"])
+
+
+def test_absent_inherits_and_stated_replaces(queues: Queues) -> None:
+    """A list of its own is not joined with the parent's, as stock YARN would."""
+    found = queues(
+        HEAD
+        + """
+submit: [alice, "group:data"]
+administer: [root]
+queues:
+  a: {}
+  b: {submit: [bob], queues: {x: {}, y: {administer: [carol]}}}
+"""
+    )
+    assert lists(found, "root.a") == (["alice", "group:data"], ["root"])
+    assert lists(found, "root.b.x") == (["bob"], ["root"])
+    assert lists(found, "root.b.y") == (["bob"], ["carol"])
+
+
+def test_a_list_of_submitters_is_not_voided_by_the_default_of_administer(queues: Queues) -> None:
+    """Administering implies submitting, so an unstated administer closes where submit does."""
+    found = queues(HEAD + "queues: {a: {submit: [alice]}, b: {}, c: {submit: []}}")
+    assert lists(found, "root.a") == (["alice"], [])
+    assert lists(found, "root.b") == (["*"], ["*"])
+    assert lists(found, "root.c") == ([], [])
+
+
+def test_everyone_stated_as_administrator_beside_submitters_is_refused(
+    findings_of: FindingsOf,
+) -> None:
+    """Users who write submit: [alice] would be surprised that everyone submits."""
+    (finding,) = findings_of(HEAD + 'administer: ["*"]\nqueues: {a: {submit: [alice]}}')
+    assert (finding.line, finding.path) == (4, "queues.a.submit")
+    assert "no effect" in finding.message
+
+
+def test_entries_stand_once(queues: Queues) -> None:
+    """A name written twice is one name, in the order of the file."""
+    assert lists(queues(HEAD + "submit: [b, a, b]"), "root.default")[0] == ["b", "a"]
