@@ -58,7 +58,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def assert_same(workload: str, policies: list[str], compiled: Path, where: Path) -> None:
     """Both builds end the same containers at the same times under each policy."""
     loomcard = str(Path(sys.executable).with_name("loomcard"))
-    command = [loomcard, "simulate", workload, "--json"]
+    command = [loomcard, "simulate", workload, "--json", "--again"]
     for policy in policies:
         command += ["--policy", policy]
     sources = json.loads(output(command, where))

@@ -107,3 +107,20 @@ def test_what_needs_another_policy_says_so(journal: str, capsys) -> None:
     """`--map` and `--out` mean nothing for the recorded policy."""
     assert run(["replay", journal, "--map", "a=b"]) == 2
     assert "--policy" in capsys.readouterr().err
+
+
+def test_the_tables_compare_both_simulations(journal: str, tmp_path: Path, capsys) -> None:
+    """Round by round in words; to the end as every run's tables; the folder is a run's folder."""
+    out = tmp_path / "out"
+    assert run(["replay", journal, "--policy", "drf", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "rounds: drf would have decided" in said
+    assert "as recorded" in said
+    assert run(["report", str(out), "--baseline", "as recorded"]) == 0
+    assert "against as recorded" in capsys.readouterr().out
+
+
+def test_a_folder_without_a_journal_is_one_line(tmp_path: Path, capsys) -> None:
+    """It names what is missing."""
+    assert run(["replay", str(tmp_path), "--policy", "drf"]) == 2
+    assert "no journal segment" in capsys.readouterr().err

@@ -123,7 +123,7 @@ def test_ctrl_c_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(demo.real_jobs, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        demo.run_demo(tmp_path / "run" / "demo", lambda _: None)
+        demo.run_demo(tmp_path / "run" / "yarn-demo", lambda _: None)
     assert list((tmp_path / "run").iterdir()) == []
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_removed_is_named(
     """A file where the demo's folder is to be; nothing is started."""
     needs_no_java(tmp_path, monkeypatch)
     Path("run").mkdir()
-    file = tmp_path / "run" / "demo"
+    file = tmp_path / "run" / "yarn-demo"
     file.touch()
     assert run(["demo"]) == 2
     assert capsys.readouterr().err == f"error: {file}: File exists (check the path)\n"
@@ -154,7 +154,7 @@ def test_a_full_disk_is_said_before_anything_starts(
     monkeypatch.setattr(demo.real_jobs, "run", lambda *_: pytest.fail("it was started"))
     monkeypatch.setattr(demo.shutil, "disk_usage", lambda _: SimpleNamespace(free=30 << 20))
     assert run(["demo"]) == 1
-    said = f"error: {tmp_path}/run/demo: less than 128 MB free (free some space)\n"
+    said = f"error: {tmp_path}/run/yarn-demo: less than 128 MB free (free some space)\n"
     assert capsys.readouterr().err == said
 
 
@@ -180,7 +180,7 @@ def test_the_demo_does_what_it_says(tmp_path: Path) -> None:
     assert re.search(
         r"by the policies \d{4}, by the fallback 0; 4 journals replayed: identical", done.stdout
     )
-    folder = tmp_path / "run" / "demo"
+    folder = tmp_path / "run" / "yarn-demo"
     assert (folder / "demo.png").read_bytes().startswith(b"\x89PNG")
     study = read_study([folder], STOCK)
     assert [each.policy for each in study.runs] == [STOCK, *POLICIES]

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 import subprocess
 from datetime import datetime
 from hashlib import sha256
@@ -10,18 +11,31 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from loomcard.report.runs import read_study
 from loomcard.results.manifest import manifest
 from loomcard.results.policy_series import StateRow
 from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
 from loomcard.results.run_folder import (
+    CELLS,
     STATES,
     ResultError,
+    cell_name,
+    read_containers,
     read_run,
+    read_states,
     whole,
+    write_cell,
     write_run,
 )
 
-FILES = ["containers.parquet", "manifest.json", "results.json"]
+FILES = [
+    "cells",
+    "cells.csv",
+    "cells.parquet",
+    "containers.parquet",
+    "manifest.json",
+    "results.json",
+]
 
 
 def record(policy: str = "a.yml", seed: int = 1, **parameters: float | str) -> RunRecord:
@@ -43,9 +57,10 @@ def test_a_run_folder_reads_back(tmp_path: Path) -> None:
     read = read_run(tmp_path)
     assert [(run["policy"], run["seed"]) for run in read.runs] == [("a.yml", 1), ("a.yml", 2)]
     assert read.runs[1]["capacity"] == [[0, [8, 2]]]
-    assert read.applications["completion_ms"].to_list() == [9, 9]
-    assert read.applications["tags"].to_list() == [["small"], ["small"]]
-    containers = read.containers()
+    table = pl.read_parquet(tmp_path / "cells.parquet")
+    assert table["completion_ms"].to_list() == [9, 9]
+    assert table["tags"].to_list() == [["small"], ["small"]]
+    containers = read_containers(tmp_path)
     assert containers["started_ms"].to_list() == [1, 5, 1, 5]
     assert containers["theta"].to_list() == [None, None, 0.5, 0.5]
     assert containers.select("memory_mb", "gpu").row(0) == (2, 1)
@@ -74,15 +89,15 @@ def test_a_full_disk_names_the_file(tmp_path: Path, raised: Exception) -> None:
 
 
 def test_what_policies_reported_has_a_file_of_its_own(tmp_path: Path) -> None:
-    """With each run's policy, seed and parameters; absent where nothing was reported."""
+    """With the run's policy, seed and parameters; absent if nothing was reported."""
     expected = record(theta=0.5)
     expected.states = [StateRow(at_ms, "root", "p", "x", "X", "share", 0.5) for at_ms in (1, 2)]
-    write_run(tmp_path, [record(seed=2), expected], manifest({}))
-    rows = pl.read_parquet(tmp_path / STATES)
+    write_cell(tmp_path, expected, manifest({}))
+    rows = read_states(tmp_path)
     assert rows.select("policy", "seed", "theta", "at_ms", "value").rows() == [
         ("a.yml", 1, 0.5, 1, 0.5), ("a.yml", 1, 0.5, 2, 0.5),
     ]  # fmt: skip
-    write_run(tmp_path, [record()], manifest({}))
+    write_cell(tmp_path, record(), manifest({}))
     assert not (tmp_path / STATES).exists()
 
 
@@ -110,15 +125,17 @@ def test_a_resource_may_be_called_as_a_column_is(tmp_path: Path) -> None:
     made = record()
     made.resource_types = ["memory_mb", "task"]
     write_run(tmp_path, [made], manifest({}))
-    rows = read_run(tmp_path).containers().select("task", "resource_task").rows()
+    rows = read_containers(tmp_path).select("task", "resource_task").rows()
     assert rows == [(0, 1), (1, 0)]
 
 
 def test_no_runs_are_a_folder_too(tmp_path: Path) -> None:
     """A run that was stopped before its first result leaves files that can be read."""
     write_run(tmp_path, [], manifest({}))
-    read = read_run(tmp_path)
-    assert (read.runs, read.applications.height, read.containers().height) == ([], 0, 0)
+    assert read_run(tmp_path).runs == []
+    assert (
+        read_containers(tmp_path).height == pl.read_parquet(tmp_path / "cells.parquet").height == 0
+    )
 
 
 def test_the_manifest_names_versions_seeds_and_inputs() -> None:
@@ -150,8 +167,9 @@ def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
     made = record()
     made.seconds = 1.5
     write_run(tmp_path, [made], manifest({}))
-    assert read_run(tmp_path).manifest["runs"][0]["seconds"] == 1.5
-    assert "seconds" not in json.loads((tmp_path / "results.json").read_text())[0]
+    found = read_run(tmp_path)
+    assert found.manifest["seconds"] == {"a.yml_w_s1": 1.5}
+    assert "seconds" not in found.runs[0]
 
 
 @pytest.mark.parametrize(
@@ -200,6 +218,40 @@ def test_a_damaged_manifest_is_named_too(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
+def test_a_folder_of_an_older_simulate_reads_back(tmp_path: Path) -> None:
+    """It had all its runs and containers in one folder, without cells."""
+    write_run(tmp_path, [record(), record("b.yml")], manifest({}))
+    file, before = tmp_path / "results.json", read_study([tmp_path])
+    runs = json.loads(file.read_text())
+    file.write_text(json.dumps([run for run in runs if run.pop("folder")]))
+    shutil.rmtree(tmp_path / CELLS)
+    after = read_study([tmp_path])
+    assert after.applications.equals(before.applications)
+    assert [run.containers().height for run in after.runs] == [2, 2]
+
+
+def test_no_two_runs_have_one_folder() -> None:
+    """A name says all where it can; otherwise it ends with a hash."""
+    names = [
+        cell_name(*run)
+        for run in (
+            ("a", "w", 1, "simulator", {}),
+            ("a", "w", 1, "local", {}),
+            ("a", "w", 11, "simulator", {}),
+            ("a", "b-w", 1, "simulator", {}),
+            ("a-b", "w", 1, "simulator", {}),
+            ("a_b", "w", 1, "simulator", {}),
+            ("a", "b_w", 1, "simulator", {}),
+            ("a", "w", 1, "simulator", {"workload.x": 1}),
+            ("a", "w", 1, "simulator", {"policy.x": 1}),
+            ("a" * 150, "w", 1, "simulator", {}),
+            ("a" * 151, "w", 1, "simulator", {}),
+        )
+    ]
+    assert names[:3] == ["a_w_s1", "a_w_s1-" + names[1][-8:], "a_w_s11"]
+    assert len(set(names)) == len(names)
+
+
 @pytest.mark.parametrize("found", [2, None, "1"])
 def test_a_folder_of_another_version_is_refused(tmp_path: Path, found: object) -> None:
     """Its results are not looked at: they may be other ones, or seem to fit."""
@@ -215,13 +267,13 @@ def test_a_folder_of_another_version_is_refused(tmp_path: Path, found: object) -
 def test_damaged_containers_are_named_when_they_are_wanted(tmp_path: Path) -> None:
     """Half a file, and one with a column of something else."""
     write_run(tmp_path, [record()], manifest({}))
-    file, whole = tmp_path / "containers.parquet", read_run(tmp_path).containers()
+    file, whole = tmp_path / "containers.parquet", read_containers(tmp_path)
     whole.with_columns(pl.col("started_ms").cast(pl.String)).write_parquet(file)
     with pytest.raises(ResultError, match=r"a column 'started_ms' of Int64 \("):
-        read_run(tmp_path).containers()
+        read_containers(tmp_path)
     file.write_bytes(b"PAR1")
     with pytest.raises(ResultError, match=f"{file}: not a table of containers: .*\\("):
-        read_run(tmp_path).containers()
+        read_containers(tmp_path)
 
 
 def test_a_failed_write_leaves_the_old_file(

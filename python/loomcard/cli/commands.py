@@ -13,6 +13,10 @@ from typer.core import TyperCommand, TyperGroup
 
 INTERRUPTED: Final = 130
 
+_RUN: Final = (
+    "loomcard.cli.runs.run:run",
+    "Simulate a workload or an experiment, or run it on a cluster (`simulate` and `run` are one).",
+)
 COMMANDS: Final = {
     "cluster": ("loomcard.cli.cluster.commands:cluster", "Start, stop and look at a cluster."),
     "policy": ("loomcard.cli.policy.commands:policy", "List, check and apply scheduling policies."),
@@ -57,10 +61,7 @@ COMMANDS: Final = {
         "loomcard.cli.schema:schema",
         "Print the JSON Schema of configurations, workloads, experiments or mixes.",
     ),
-    "simulate": (
-        "loomcard.cli.runs.simulate:simulate",
-        "Run a workload under policies on a simulated cluster; Ctrl-C keeps what there is.",
-    ),
+    "simulate": _RUN,
     "stress": (
         "loomcard.cli.runs.stress:stress",
         "Put policies through scenarios that try to break them; exit 1 where something is broken.",
@@ -69,10 +70,7 @@ COMMANDS: Final = {
         "loomcard.cli.runs.replay:replay",
         "Say what another policy would have decided, round by round and to the end.",
     ),
-    "run": (
-        "loomcard.cli.runs.run:run",
-        "Run a workload, an experiment or a mix; go on where an earlier run of it was stopped.",
-    ),
+    "run": _RUN,
     "report": (
         "loomcard.cli.runs.report:report",
         "Compare policies: waiting, completion, slowdown, makespan, utilization and fairness.",

@@ -1,12 +1,17 @@
-"""What commands that run experiments share: options, and how results are printed."""
+"""What commands that run workloads share: options, and how results are printed."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loomcard.cli.output import console
+
+if TYPE_CHECKING:
+    from loomcard.report.runs import Study
 
 INTERRUPTED = 130
 DETAILS = ("resource_types", "capacity", "queues", "jain_windows", "window_ms", "folder")
@@ -27,18 +32,36 @@ ReplayedRun = Annotated[
 ]
 
 
-def shown(runs: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """What `--json` prints of a run folder's results."""
+def shown(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what `--json` prints of the results of a run folder."""
     return [{name: value for name, value in run.items() if name not in DETAILS} for run in runs]
 
 
-def print_results(folder: Path, runs: Sequence[dict[str, object]]) -> None:
-    """The tables of a run folder, and what it holds."""
+def print_results(folder: Path, runs: Sequence[dict[str, Any]]) -> None:
+    """Print the tables of a run folder, what they leave out, and what the folder contains."""
     from loomcard.report.runs import read_study  # and with it polars
+
+    if any(each["finished"] for each in runs):
+        print_tables(read_study([folder]), runs)
+    out = console(markup=True)
+    out.print(f"{folder}: results.json, cells.csv, cells.parquet; see `loomcard report`")
+
+
+def print_tables(study: Study, runs: Sequence[dict[str, Any]]) -> None:
+    """Print the tables of a study, and how its runs ended before their work was done."""
     from loomcard.report.terminal import numbers, tables
 
     out = console(markup=True)
-    if any(each["finished"] for each in runs):
-        for table in tables(numbers(read_study([folder]))):
-            out.print(table)
-    out.print(f"{folder}: results.json, cells.csv, cells.parquet; see `loomcard report`")
+    for table in tables(numbers(study)):
+        out.print(table)
+    for run in runs:
+        left = sum(not application["state"] for application in run["applications"])
+        if left and run["finished"]:
+            out.print(
+                f"{run['policy']}, seed {run['seed']}: given up when nothing could happen any more"
+                f" and {left} applications had not ended",
+                markup=False,
+            )
+    refused = sum(sum(run["refusals"].values()) for run in runs)
+    if refused:
+        out.print(f"{refused} decisions were refused: see refusals in --json")

@@ -1,4 +1,4 @@
-"""The engines that a cell can run on, behind one call: a task in, a record out."""
+"""The engines that a cell can run on: a function from a task to a record."""
 
 from __future__ import annotations
 
@@ -9,76 +9,69 @@ from typing import Any
 
 from loomcard.cluster.paths import jars
 from loomcard.config.shipped import PlaceError
-from loomcard.results.record import RunRecord
+from loomcard.experiments.grid import Cell
+from loomcard.results.record import SIMULATOR, RunRecord
 from loomcard.workload.scenario import Scenario
 
-SIMULATOR = "simulator"
 DOCKER = "docker"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What an engine gets. ``source``: the policy as the experiment names it; ``text``: its
-    configuration's YAML, ``config`` the same compiled (None: stock YARN's). ``folder``: empty, the
-    engine's own. ``notify``: called now and then with the time in ms that has been reached; it may
-    raise KeyboardInterrupt. ``queues``: the configuration whose queues a stock scheduler gets.
-    ``home``: where the configuration's file lies.
+    """What an engine gets. ``folder``: empty, for the engine's own files; ``journal``: where the
+    simulator writes its journal, None for no journal. ``notify``: called now and then with the time
+    in ms that has been reached; it may raise KeyboardInterrupt.
     """
 
+    cell: Cell
     scenario: Scenario
-    policy: str
-    source: str
-    text: str | None
-    config: dict[str, Any] | None
-    folder: Path
-    journal: Path | None
-    engine: str
-    notify: Callable[[int], None]
-    queues: dict[str, Any] | None = None
-    home: Path = Path()
+    folder: Path = Path()
+    journal: Path | None = None
+    notify: Callable[[int], None] = lambda _: None
 
 
 Engine = Callable[[Task], RunRecord]
-"""Runs a task; ended early by KeyboardInterrupt, returns what it has, ``finished`` False."""
+"""Runs a task. After a KeyboardInterrupt it returns what it has, with ``finished`` False."""
 
 
 def simulated(task: Task) -> RunRecord:
-    """In the simulator."""
+    """Run the task in the simulator."""
     from loomcard.simulator import simulate
 
-    assert task.config is not None
+    assert task.cell.config is not None
     return simulate(
         task.scenario,
-        task.config,
-        policy=task.policy,
+        task.cell.config,
+        policy=task.cell.policy,
         journal=task.journal,
         on_progress=lambda progress: task.notify(progress.now_ms),
     )
 
 
 def played(task: Task) -> RunRecord:
-    """On a real cluster of its own; what the cluster wrote stays beside the results."""
+    """Run the task on a real cluster of its own, whose files stay in the task's folder."""
     from loomcard.player.play import play
 
-    policy: Path | str = task.source
-    if task.text is not None:
+    cell = task.cell
+    policy: Path | str = cell.source
+    if cell.text is not None:
         policy = task.folder / "policy.yml"
-        policy.write_text(task.text, "utf-8")
+        policy.write_text(cell.text, "utf-8")
     record = play(
         task.scenario,
         policy,
-        on="docker" if task.engine == DOCKER else "local",
+        on="docker" if cell.engine == DOCKER else "local",
         folder=task.folder,
-        config=task.queues,
-        policy_path=policies_folders(task.config, task.home),
+        config=cell.queues,
+        policy_path=policies_folders(cell.config, cell.home),
         on_progress=lambda progress: task.notify(progress.now_ms),
     )
-    record.policy = task.policy
+    record.policy = cell.policy
     return record
 
 
 def policies_folders(config: dict[str, Any] | None, home: Path) -> list[Path]:
-    """Where the configuration's policies in files lie: the offline reading of their paths."""
+    """Return the folders in which the configuration's policies from files are."""
     named = sorted({queue["policy"] or "" for queue in (config or {"queues": []})["queues"]})
     files = [Path(name.rpartition(":")[0]) for name in named if ".py:" in name]
     folders = [home.resolve(), *(file.resolve().parent for file in files), Path.cwd()]
@@ -86,12 +79,14 @@ def policies_folders(config: dict[str, Any] | None, home: Path) -> list[Path]:
 
 
 def engine_of(name: str) -> Engine:
-    """The engine called ``name``: simulator, local or docker."""
+    """Return the engine called ``name``: simulator, local or docker."""
     return simulated if name == SIMULATOR else played
 
 
 def hadoop_version(engine: str) -> str | None:
-    """The Hadoop that an engine runs on, by its jars; None for the simulator, or none found."""
+    """Return the version of Hadoop that an engine runs on, by its jars; None for the simulator, and
+    if no jar is found.
+    """
     if engine == SIMULATOR:
         return None
     try:

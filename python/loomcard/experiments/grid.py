@@ -1,29 +1,30 @@
-"""An experiment -> its cells: policies x workloads x parameters x seeds, each a run of its own."""
+"""The cells of an experiment: policies x workloads x parameters x seeds, each one run."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from loomcard.experiments.expectations import Scalar
 from loomcard.experiments.inputs import Choice
+from loomcard.results.run_folder import cell_name
+from loomcard.workload import load
+from loomcard.workload.scenario import Scenario
 
 WORKLOAD, POLICY = "workload.", "policy."
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What is to be run: every combination of these, on one engine."""
+    """What to run: every combination of these, on one engine. ``workloads``: by name, a file
+    or a scenario that has been drawn already.
+    """
 
     policies: Sequence[Choice]
-    workloads: Mapping[str, Path]
+    workloads: Mapping[str, Path | Scenario]
     vary: Mapping[str, Sequence[Scalar]]
     seeds: Sequence[int]
     engine: str
@@ -33,9 +34,8 @@ class Grid:
 @dataclass(frozen=True)
 class Cell:
     """One run. ``vary`` and what this policy is ``given`` go to the workload, ``options`` to the
-    policy; ``config`` is the compiled
-    configuration and ``text`` its YAML (both None for stock YARN's schedulers). ``queues``: the
-    compiled configuration whose queues a stock scheduler gets.
+    policy; ``config`` is the compiled configuration and ``text`` its YAML (both None for stock
+    YARN's schedulers). ``queues``: the compiled configuration whose queues a stock scheduler gets.
     """
 
     index: int
@@ -45,7 +45,7 @@ class Cell:
     config: dict[str, Any] | None
     options: dict[str, Scalar]
     workload: str
-    file: Path
+    file: Path | Scenario
     vary: dict[str, Scalar]
     seed: int
     engine: str
@@ -55,29 +55,31 @@ class Cell:
 
     @property
     def changes(self) -> dict[str, Scalar]:
-        """What is put into the workload in place of its own values."""
+        """Return the values that replace those of the workload."""
         return self.vary | self.given
 
     @property
     def parameters(self) -> dict[str, Scalar]:
-        """What was varied, under the names that the experiment gave."""
+        """Return what was varied, under the names that the experiment gave."""
         workload = {WORKLOAD + name: value for name, value in self.vary.items()}
         return workload | {POLICY + name: value for name, value in self.options.items()}
 
     @property
     def folder(self) -> str:
-        """The name of the cell's folder: to be read by people, and no other cell's."""
-        who = [self.policy, self.workload, self.seed, self.engine, self.parameters]
-        mark = sha256(msgspec.json.encode(who, order="deterministic")).hexdigest()[:8]
-        said = [self.policy, self.workload]
-        said += [f"{name.rpartition('.')[2]}={value}" for name, value in self.parameters.items()]
-        return re.sub(r"[^A-Za-z0-9=.-]+", "-", "_".join(said))[:120] + f"_s{self.seed}-{mark}"
+        """Return the name of the cell's folder, which no other cell has."""
+        return cell_name(self.policy, self.workload, self.seed, self.engine, self.parameters)
+
+    def drawn(self) -> Scenario:
+        """Return the workload with its random values sampled. Raises FindingsError."""
+        if isinstance(self.file, Scenario):
+            return self.file
+        return load(self.file, seed=self.seed, vary=self.changes)
 
 
 def cells(grid: Grid) -> list[Cell]:
-    """Every cell, in the order of the experiment: policies first, seeds last. A ``policy.x`` is
-    varied for the policies that have such an option; the others run once without it. Raises
-    InputError where a configuration is wrong.
+    """Return every cell, in the order of the experiment: policies first, seeds last. A ``policy.x``
+    is varied for the policies that have such an option; the others run once without it. Raises
+    InputError if a configuration is wrong.
     """
     found: list[Cell] = []
     for choice in grid.policies:
@@ -98,8 +100,8 @@ def cells(grid: Grid) -> list[Cell]:
 
 
 def _queues_for(choice: Choice, among: Sequence[Choice]) -> dict[str, Any] | None:
-    """The configuration whose queues a stock scheduler gets: of the policy that bears its name,
-    else of the first of ours, so that both are compared on the same queues.
+    """Return the configuration whose queues a stock scheduler gets: of the policy of its name,
+    otherwise of the first of ours, so that both are compared on the same queues.
     """
     if choice.text is not None:
         return None
@@ -110,7 +112,7 @@ def _queues_for(choice: Choice, among: Sequence[Choice]) -> dict[str, Any] | Non
 
 
 def unknown_options(grid: Grid) -> list[str]:
-    """The ``policy.x`` that no policy of the grid has."""
+    """Return the ``policy.x`` that no policy of the grid has."""
     options = [name for name in grid.vary if name.startswith(POLICY)]
     return [
         name

@@ -1,4 +1,4 @@
-"""What an experiment names: configurations of policies and workloads, found, checked and hashed."""
+"""The configurations of policies that an experiment names: found, checked and hashed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class InputError(ValueError):
 
 @contextmanager
 def findings_in(file: str | Path) -> Iterator[None]:
-    """Whatever is found wrong inside names the file."""
+    """Let errors inside name the file. Raises InputError."""
     try:
         yield
     except FindingsError as error:
@@ -46,8 +46,8 @@ def findings_in(file: str | Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A policy of an experiment: ``name`` in results, ``text`` its configuration (None: stock
-    YARN's), ``folder`` where the configuration's file lies.
+    """A policy of an experiment: ``name`` in results, ``text`` its configuration (None for a stock
+    scheduler of YARN), ``folder`` in which the configuration's file is.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Choice:
     folder: Path = Path()
 
     def takes(self, option: str) -> bool:
-        """Whether the configured policy has the option, or the one that it is part of."""
+        """Return whether the configured policy has the option, or the one that it is part of."""
         return self.text is not None and option.partition(".")[0] in self.options()
 
     def options(self) -> list[str]:
-        """The names of the options of the policy that governs the file."""
+        """Return the names of the options of the policy that governs the file."""
         data = None if self.text is None else read(self.text).data
         name = data.get("policy") if isinstance(data, dict) else None
         if not isinstance(name, str):
@@ -68,7 +68,7 @@ class Choice:
         return list(option_model(find_isolated(found_beside(name, self.folder))).model_fields)
 
     def varied(self, options: Mapping[str, Any]) -> str | None:
-        """The configuration's text with these options of its policy, by dotted name."""
+        """Return the configuration's text with these options of its policy, by dotted name."""
         if self.text is None or not options:
             return self.text
         data = read(self.text).data
@@ -81,7 +81,7 @@ class Choice:
         return str(yaml.safe_dump(data, sort_keys=False))
 
     def compiled(self, options: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The compiled configuration; None for stock ones. Raises InputError."""
+        """Return the compiled configuration; None for stock ones. Raises InputError."""
         text = self.varied(options)
         if text is None:
             return None
@@ -91,8 +91,8 @@ class Choice:
 
 
 def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
-    """The policies named, in their order; names are file stems where those tell them apart. Raises
-    InputError with everything that cannot be found, or is named twice.
+    """Return the named policies, in their order. Their names are the stems of their files, if no
+    two are equal. Raises InputError with everything that cannot be found, or is named twice.
     """
     found: list[Choice] = []
     wrong: list[str] = []
@@ -108,6 +108,19 @@ def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
         raise InputError(wrong)
     stems = [choice.name for choice in found]
     return [c if stems.count(c.name) == 1 else replace(c, name=c.source) for c in found]
+
+
+def refuse_stock(chosen: Sequence[Choice]) -> None:
+    """Raise InputError for stock schedulers, which run only on real YARN."""
+    stock = [choice.name for choice in chosen if choice.text is None]
+    if stock:
+        raise InputError(
+            [
+                f"{name}: YARN's own scheduler is not simulated (take"
+                f" {name.removeprefix('stock:')}, or `loomcard run --on local`)"
+                for name in stock
+            ]
+        )
 
 
 def _choice(source: str, beside: Path) -> Choice:
@@ -130,8 +143,8 @@ def _or(words: Sequence[str]) -> str:
 
 @cache
 def code() -> bytes:
-    """What Loomcard itself is: a digest of its Python sources, so that a changed policy or engine
-    makes a cell run again.
+    """Return a digest of Loomcard's Python sources, so that a cell runs again after a change of a
+    policy or an engine.
     """
     package = Path(loomcard.__file__).parent
     digest = sha256()
@@ -141,7 +154,7 @@ def code() -> bytes:
 
 
 def foreign_code(config: Mapping[str, Any] | None) -> bytes:
-    """The sources of the configuration's policies that are not Loomcard's."""
+    """Return the sources of the configuration's policies that are not Loomcard's."""
     package = Path(loomcard.__file__).parent
     used = sorted({queue["policy"] for queue in (config or {"queues": []})["queues"]} - {None})
     text = b""

@@ -1,28 +1,33 @@
-"""Whose a run folder is: a run goes on in its own, and writes to no other's."""
+"""Checks of the folder that a run writes to: a run continues in its own, and writes to no other."""
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
-from loomcard.experiments.cell import CELLS
 from loomcard.experiments.inputs import InputError
-from loomcard.experiments.table import TABLE
-from loomcard.results.run_folder import CONTAINERS, MANIFEST, ResultError, read_json
+from loomcard.results.run_folder import CELLS, CONTAINERS, MANIFEST, ResultError, read_json
 
-_BEFORE_THE_MANIFEST = {CELLS, "cluster", f"{TABLE}.parquet", f"{TABLE}.csv", CONTAINERS}
+_BEFORE_THE_MANIFEST = {CELLS, "cluster", "cells.parquet", "cells.csv", CONTAINERS}
 """What a run that was killed may have left."""
 _REMEDY = "name another folder with --out, or remove this one"
 
 
 def refuse_other_folder(out: Path, name: str) -> None:
-    """Raises InputError where `out` is there and holds anything but runs of the experiment or the
-    mix of this name, which this run goes on with.
+    """Raise InputError if `out` contains anything except runs of the experiment, workload or mix of
+    this name, with which this run continues. Raises PermissionError if it cannot be written: a run
+    may take an hour before it writes.
     """
-    if not out.exists():
+    above = [out, *out.absolute().parents]
+    place = next(each for each in above if each.exists())
+    if not place.is_dir():
+        raise InputError([f"{place}: no folder (name another with --out)"])
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+    if place is not out:
         return
-    if not out.is_dir():
-        raise InputError([f"{out}: no folder (name another with --out)"])
     there = sorted(each.name for each in out.iterdir() if not each.name.startswith("."))
     strange = [each for each in there if each not in _BEFORE_THE_MANIFEST]
     if not strange:
@@ -36,7 +41,7 @@ def refuse_other_folder(out: Path, name: str) -> None:
 
 
 def _name_in(file: Path) -> str | None:
-    """The name of what was run; None where it has none, or the file is somebody else's."""
+    """Return the name of what was run; None if it has none, or Loomcard did not write the file."""
     try:
         manifest: Any = read_json(file)
     except ResultError:

@@ -1,4 +1,4 @@
-"""Cells over a Dask cluster: drawn here, simulated there, written here."""
+"""Cells over a Dask cluster: this machine draws and writes them, workers simulate them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import loomcard
 from loomcard.experiments.cell import (
-    CELLS,
+    Orders,
     Outcome,
+    Watch,
     cell_manifest,
-    drawn,
-    failure_text,
+    failed,
     fill_folder,
     has_run,
     outcome_of,
@@ -25,8 +25,8 @@ from loomcard.experiments.cell import (
 from loomcard.experiments.engines import simulated
 from loomcard.experiments.grid import Cell
 from loomcard.experiments.inputs import InputError, code
-from loomcard.experiments.run_cells import Orders, Watch
 from loomcard.results.manifest import checkout
+from loomcard.results.run_folder import CELLS
 from loomcard.workload.scenario import read_scenario, write_scenario
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 CONNECT_S: Final = 10.0
 AHEAD: Final = 2
-"""So many cells a worker are given out at a time: one runs, and the next has arrived."""
+"""How many cells a worker has at a time: one runs, and the next has arrived."""
 
 Files = dict[str, bytes]
 """The files of a cell's folder, by their path in it."""
@@ -43,12 +43,12 @@ Files = dict[str, bytes]
 def run_over_dask(
     cells: Sequence[Cell], orders: Orders, address: str, watch: Watch
 ) -> list[Outcome]:
-    """Runs the cells on the workers of the scheduler at ``address``, in the order given; the
-    outcomes by index. Cells that have run are skipped, as on this machine.
+    """Run the cells on the workers of the scheduler at ``address``, in the order given; return the
+    outcomes. Cells that have run are skipped, as on this machine.
 
-    A cell whose worker is lost runs again on another. Ctrl-C ends it early: what is finished is
-    kept, and the cells that run elsewhere are given up. Raises InputError where the scheduler
-    cannot be reached, or a worker cannot do the work.
+    A cell whose worker is lost runs again on another. Ctrl-C ends it early: finished cells are
+    kept, and cells that still run are given up. Raises InputError if the scheduler cannot be
+    reached, or if a worker cannot do the work.
     """
     with _connected(address) as client:
         _check_workers(client, address)
@@ -56,7 +56,7 @@ def run_over_dask(
 
 
 class _DaskRun:
-    """The cells that are to be given out, those that are out, and what became of the others."""
+    """The cells that are to be given out, those that are out, and the outcomes of the others."""
 
     def __init__(self, client: Client, cells: Sequence[Cell], orders: Orders, watch: Watch) -> None:
         self._client = client
@@ -67,7 +67,7 @@ class _DaskRun:
         self._outcomes: list[Outcome] = []
 
     def run(self) -> list[Outcome]:
-        """All cells. Ctrl-C: the outcomes so far."""
+        """Run all cells. After Ctrl-C, return the outcomes so far."""
         from distributed import wait
 
         try:
@@ -78,10 +78,10 @@ class _DaskRun:
                 self._give_out()
         except KeyboardInterrupt:
             self._client.cancel(list(self._out))
-        return sorted(self._outcomes, key=lambda outcome: outcome.index)
+        return self._outcomes
 
     def _give_out(self) -> None:
-        """As many as keep every worker busy, those that came late too."""
+        """Give out enough cells for every worker, also for those that came late."""
         workers = len(self._client.scheduler_info(n_workers=-1)["workers"])
         while len(self._out) < AHEAD * max(1, workers):
             cell = next(self._left, None)
@@ -91,15 +91,16 @@ class _DaskRun:
 
     def _submit(self, cell: Cell) -> None:
         try:
-            scenario, made = drawn(cell)
-        except Exception as error:  # as of a cell that runs here: the others go on
-            self._note(Outcome(cell.index, "failed", message=failure_text(cell, error)))
+            text = write_scenario(cell.drawn())
+            made = cell_manifest(cell, text)
+        except Exception as error:  # as for a cell that runs here: the others continue
+            self._note(failed(cell, error))
             return
         if not self._orders.again and has_run(self._folder(cell), made):
             self._note(Outcome(cell.index, "skipped"))
             return
         future = self._client.submit(
-            simulate_elsewhere, cell, write_scenario(scenario), self._orders.journal, pure=False
+            simulate_elsewhere, cell, text, self._orders.journal, pure=False
         )
         self._out[future] = (cell, made)
 
@@ -112,7 +113,7 @@ class _DaskRun:
             if files:
                 self._write(cell, files)
         except Exception as error:  # of Dask: a cell whose workers were lost again and again
-            outcome = Outcome(cell.index, "failed", message=failure_text(cell, error))
+            outcome = failed(cell, error)
         self._note(outcome)
 
     def _write(self, cell: Cell, files: Files) -> None:
@@ -137,7 +138,7 @@ class _DaskRun:
 def simulate_elsewhere(
     cell: Cell, scenario_text: bytes, journal: bool
 ) -> tuple[Outcome, dict[str, str] | None, Files]:
-    """On a worker: simulates the cell; what became of it, the hashes of its inputs as this worker
+    """Simulate the cell, on a worker. Return its outcome, the hashes of its inputs as this worker
     has them, and the files of its folder. A failure is an outcome, not an error.
     """
     with TemporaryDirectory(prefix="loomcard-") as temporary:
@@ -149,8 +150,7 @@ def simulate_elsewhere(
                 cell, scenario, made, folder, simulated, lambda _: None, journal=journal
             )
         except Exception as error:  # a policy may raise anything, also what no pickle can hold
-            outcome = Outcome(cell.index, "failed", message=failure_text(cell, error))
-            return outcome, None, {}
+            return failed(cell, error), None, {}
         files = (file for file in sorted(folder.rglob("*")) if file.is_file())
         found = {str(file.relative_to(folder)): file.read_bytes() for file in files}
         return outcome_of(cell, record), made["inputs"], found
@@ -183,13 +183,13 @@ def _connected(address: str) -> Iterator[Client]:
 
 
 def installed() -> dict[str, Any]:
-    """Which Loomcard this process has: version, digest of its sources, commit of a checkout."""
+    """Return this process's Loomcard: version, digest of its sources, commit of a checkout."""
     commit = (checkout() or {}).get("commit")
     return {"version": loomcard.__version__, "code": code().hex(), "commit": commit}
 
 
 def _check_workers(client: Client, address: str) -> None:
-    """There are workers, each with this Loomcard and one thread. Raises InputError."""
+    """Raise InputError unless there are workers, each with this Loomcard and one thread."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     if not workers:
         said = f"the scheduler has no workers (start `dask worker {address} --nthreads 1`)"

@@ -1,36 +1,39 @@
-"""``loomcard run``: what a workload or an experiment asks for, prepared, run and gathered."""
+"""``loomcard run``: a workload or an experiment is prepared, run and gathered."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.experiments.cell import Outcome
-from loomcard.experiments.engines import DOCKER, SIMULATOR, Engine, engine_of, hadoop_version
+from loomcard.experiments.cell import Orders, Outcome, Watch, failed, run_cell
+from loomcard.experiments.engines import DOCKER, Engine, engine_of, hadoop_version
 from loomcard.experiments.expectations import Names, Scalar, resolved
 from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
-from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in
-from loomcard.experiments.run_cells import Orders, Watch, run_cells
+from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in, refuse_stock
+from loomcard.experiments.run_cells import ProcessLostError, run_cells
 from loomcard.experiments.schema import Experiment, names_in, read_experiment
-from loomcard.experiments.table import gather
 from loomcard.results.manifest import manifest
+from loomcard.results.record import SIMULATOR
+from loomcard.results.run_folder import gather
+from loomcard.simulator.engine import MismatchError, refuse_mismatch
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.validation.reading import read
-from loomcard.workload import load
 from loomcard.workload.loading import LIMITS, find, shipped_names
 from loomcard.workload.scenario import Scenario
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
-_Vary = tuple[tuple[str, Scalar], ...]
+_Drawn = tuple[str, tuple[tuple[str, Scalar], ...]]
+"""A workload's name, and the values that replace its own."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for. ``what``: a workload or an experiment, a file or the name of one that
-    comes with Loomcard; ``policies`` and ``seeds``, if any, in place of the experiment's.
+    """What is to be run. ``what``: a workload or an experiment, a file or the name of one that
+    comes with Loomcard; ``policies`` and ``seeds`` replace the experiment's, unless they are empty.
     """
 
     what: str
@@ -44,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An experiment whose inputs have all been found right. ``order``: the cells, longest first."""
+    """An experiment with correct inputs. ``order``: the cells, longest first."""
 
     experiment: Experiment
     cells: list[Cell]
@@ -56,7 +59,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run left: results.json's objects and what became of each cell that was begun."""
+    """The end of a run: the objects of results.json, and the outcome of each cell that began."""
 
     out: Path
     runs: list[dict[str, Any]]
@@ -65,18 +68,18 @@ class Finished:
 
     @property
     def failures(self) -> list[str]:
-        """A line for each cell that failed."""
+        """Return a line for each cell that failed."""
         return [outcome.message for outcome in self.outcomes if outcome.state == "failed"]
 
     @property
     def whole(self) -> bool:
-        """Whether every cell has run to its end."""
+        """Return whether every cell has run to its end."""
         ended = sum(outcome.state in ("done", "skipped") for outcome in self.outcomes)
         return ended == self.cells
 
 
 def prepare(request: Request) -> Prepared:
-    """Reads and checks everything that the request names; nothing has run or been written.
+    """Read and check everything that the request names; run and write nothing.
 
     Raises InputError with every finding, each with its file and line.
     """
@@ -96,14 +99,14 @@ def prepare(request: Request) -> Prepared:
         raise InputError(findings)
     found = cells(grid)
     drawn = _sample(found)
-    _check_queues(found, drawn)
+    _check_fit(found, drawn)
     costs = {which: _tasks(scenario) for which, scenario in drawn.items()}
-    order = sorted(found, key=lambda cell: (-costs[_drawn(cell)], cell.index))
+    order = sorted(found, key=lambda cell: (-costs[_which(cell)], cell.index))
     single = file is None
     names = names_in(experiment)  # with its own baseline, also where that is not run
     baseline = next((c.name for c in chosen if experiment.baseline in (c.source, c.name)), "")
     experiment = experiment.model_copy(update={"baseline": baseline})
-    made = _manifest(request, experiment, names, grid, file)
+    made = _manifest(request, experiment, names, chosen, workloads, file)
     journal = single if request.journal is None else request.journal
     return Prepared(experiment, found, order, made, journal, request.again)
 
@@ -117,33 +120,47 @@ def run(
     engine: Engine | None = None,
     over: str | None = None,
 ) -> Finished:
-    """Runs the cells that have not run yet, and gathers what there is. ``processes``: default the
-    cores of this machine, and one for a real cluster; on docker, where all share one, never more.
-    ``engine``: in place of the named one. ``over``: the address of a Dask scheduler, whose workers
-    simulate the cells. Raises InputError where those cannot.
+    """Run the cells that have not run yet, and gather the results. ``processes``: by default the
+    cores of this machine, and one for a real cluster; on docker, where all share one cluster, never
+    more. ``engine``: replaces the named one. ``over``: the address of a Dask scheduler, whose
+    workers simulate the cells. Raises InputError if they cannot.
     """
     named = str(prepared.manifest["engine"])
     orders = Orders(out, engine or engine_of(named), prepared.journal, prepared.again)
-    cores = len(os.sched_getaffinity(0)) if named == SIMULATOR else 1
-    wanted = 1 if named == DOCKER else processes or cores
-    count = min(wanted, max(1, len(prepared.order)))
     if over is None:
-        outcomes = run_cells(prepared.order, orders, count, watch)
+        cores = len(os.sched_getaffinity(0)) if named == SIMULATOR else 1
+        outcomes = _over_processes(
+            prepared.order, orders, 1 if named == DOCKER else processes or cores, watch
+        )
     else:
         outcomes = _over_dask(prepared.order, orders, over, watch)
-    out.mkdir(parents=True, exist_ok=True)
+    outcomes.sort(key=lambda outcome: outcome.index)
     there = {o.index for o in outcomes if o.state != "failed"}
     made = prepared.manifest | {
         "cells": len(prepared.cells),
-        "seconds": {
-            prepared.cells[o.index].folder: round(o.seconds, 3)
-            for o in outcomes
-            if o.state == "done"
-        },
         "failures": [o.message for o in outcomes if o.state == "failed"],
     }
-    runs = gather(out, [cell for cell in prepared.cells if cell.index in there], made)
+    runs = gather(out, [cell.folder for cell in prepared.cells if cell.index in there], made)
     return Finished(out, runs, outcomes, len(prepared.cells))
+
+
+def _over_processes(
+    order: Sequence[Cell], orders: Orders, processes: int, watch: Watch
+) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+
+    def note(_: int, outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        watch(outcome)
+
+    def on_message(position: int, now_ms: int) -> None:
+        watch((order[position].index, now_ms))
+
+    try:
+        run_cells(order, partial(run_cell, orders), processes, note, on_message)
+    except ProcessLostError as error:
+        note(error.position, failed(order[error.position], error))
+    return outcomes
 
 
 def _over_dask(order: Sequence[Cell], orders: Orders, address: str, watch: Watch) -> list[Outcome]:
@@ -156,12 +173,12 @@ def _over_dask(order: Sequence[Cell], orders: Orders, address: str, watch: Watch
 
 
 def shipped() -> list[str]:
-    """The names of the experiments that come with Loomcard."""
+    """Return the names of the experiments that come with Loomcard."""
     return sorted(file.stem for file in SHIPPED.glob("*.yml"))
 
 
 def _experiment_file(what: str) -> Path | None:
-    """The experiment's file; None where ``what`` is a workload."""
+    """Return the experiment's file; None if ``what`` is a workload."""
     file = Path(what)
     if file.is_file():
         with findings_in(what):
@@ -173,7 +190,7 @@ def _experiment_file(what: str) -> Path | None:
 
 
 def _experiment(request: Request, file: Path | None) -> tuple[Experiment, list[str]]:
-    """The experiment with what the command line says in place of the file, and its findings."""
+    """Return the experiment, changed as the command line says, and its findings."""
     over: dict[str, Any] = {}
     if request.policies:
         over["policies"] = list(request.policies)
@@ -199,11 +216,11 @@ def _experiment(request: Request, file: Path | None) -> tuple[Experiment, list[s
 
 
 def _misfits(grid: Grid) -> list[str]:
-    """What an engine cannot do, and options that nobody has."""
-    has_none = {SIMULATOR: "the simulator has none", DOCKER: "the compose cluster runs Loomcard"}
-    stock = [c.source for c in grid.policies if c.text is None and grid.engine in has_none]
-    why = has_none.get(grid.engine, "")
-    said = f"is YARN's own scheduler, and {why} (run it --on local)"
+    """Return what the engine cannot do, and options that no policy has."""
+    if grid.engine == SIMULATOR:
+        refuse_stock(grid.policies)
+    stock = [c.source for c in grid.policies if c.text is None and grid.engine == DOCKER]
+    said = "is YARN's own scheduler, and the compose cluster runs Loomcard (run it --on local)"
     known = sorted({option for choice in grid.policies for option in choice.options()})
     hint = f"they have {', '.join(known)}" if known else "none of them has options"
     return [f"policy {source!r} {said}" for source in stock] + [
@@ -221,7 +238,7 @@ def _problem(choice: Choice) -> tuple[str, ...]:
 
 
 def _workload(source: str, beside: Path) -> Path:
-    """A file beside the experiment, or else one that comes with Loomcard."""
+    """Return a file beside the experiment, otherwise one that comes with Loomcard."""
     file = beside / source
     if file.is_file():
         return file
@@ -240,36 +257,31 @@ def _is_name(source: str) -> bool:
     return Path(source).name == source and not Path(source).suffix
 
 
-def _drawn(cell: Cell) -> tuple[Path, _Vary]:
-    return cell.file, tuple(cell.changes.items())
+def _which(cell: Cell) -> _Drawn:
+    return cell.workload, tuple(cell.changes.items())
 
 
-def _sample(found: Sequence[Cell]) -> dict[tuple[Path, _Vary], Scenario]:
-    """Each workload with each of its variations, drawn once: what is wrong with one shows before
-    anything runs, and its tasks say how long it may take.
+def _sample(found: Sequence[Cell]) -> dict[_Drawn, Scenario]:
+    """Draw each workload with each of its variations once. This finds errors before anything runs,
+    and the number of tasks says how long a cell may take.
     """
-    drawn: dict[tuple[Path, _Vary], Scenario] = {}
+    drawn: dict[_Drawn, Scenario] = {}
     for cell in found:
-        if _drawn(cell) not in drawn:
+        if _which(cell) not in drawn:
             said = "".join(f" with {name}={value}" for name, value in cell.changes.items())
             with findings_in(f"{cell.file}{said}"):
-                drawn[_drawn(cell)] = load(cell.file, seed=cell.seed, vary=cell.changes)
+                drawn[_which(cell)] = cell.drawn()
     return drawn
 
 
-def _check_queues(found: Sequence[Cell], drawn: Mapping[tuple[Path, _Vary], Scenario]) -> None:
+def _check_fit(found: Sequence[Cell], drawn: Mapping[_Drawn, Scenario]) -> None:
     wrong: list[str] = []
     for cell in found:
-        if cell.config is None:
-            continue
-        leaves = {queue["path"] for queue in cell.config["queues"] if queue["leaf"]}
-        for application in drawn[_drawn(cell)].applications:
-            if application.queue not in leaves:
-                wrong.append(
-                    f"{cell.file}: application {application.id!r}: {cell.source} has no leaf queue"
-                    f" {application.queue!r} (its leaf queues are {', '.join(sorted(leaves))})"
-                )
-                break
+        try:
+            if cell.config is not None:
+                refuse_mismatch(drawn[_which(cell)], cell.config)
+        except MismatchError as error:
+            wrong.append(f"{cell.file}: {error} ({error.hint})")
     if wrong:
         raise InputError(list(dict.fromkeys(wrong)))
 
@@ -279,10 +291,15 @@ def _tasks(scenario: Scenario) -> int:
 
 
 def _manifest(
-    request: Request, experiment: Experiment, names: Names, grid: Grid, file: Path | None
+    request: Request,
+    experiment: Experiment,
+    names: Names,
+    policies: Sequence[Choice],
+    workloads: Mapping[str, Path],
+    file: Path | None,
 ) -> dict[str, Any]:
-    inputs = {f"policy {choice.name}": (choice.text or "").encode() for choice in grid.policies}
-    for name, each in grid.workloads.items():
+    inputs = {f"policy {choice.name}": (choice.text or "").encode() for choice in policies}
+    for name, each in workloads.items():
         inputs[f"workload {name}"] = each.read_bytes()
     if file is not None:
         inputs[f"experiment {experiment.name}"] = file.read_bytes()
@@ -294,6 +311,6 @@ def _manifest(
         hadoop=hadoop_version(request.engine),
     )
     said = experiment.model_dump(include={"name", "description", "baseline", "vary", "given"})
-    called = {choice.source: choice.name for choice in grid.policies}
+    called = {choice.source: choice.name for choice in policies}
     said["expect"] = [resolved(each, names, called) for each in experiment.expect]
     return made | {"experiment": said}

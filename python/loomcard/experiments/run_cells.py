@@ -1,93 +1,72 @@
-"""Cells over processes, in the order given: longest first."""
+"""Cells over the processes of this machine, in the order given."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from loomcard.experiments.cell import Outcome, run_cell
-from loomcard.experiments.engines import Engine
+from loomcard.experiments.cell import Outcome
 from loomcard.experiments.grid import Cell
+from loomcard.results.record import SIMULATOR, RunRecord
+from loomcard.simulator import PolicyFaultError
 from loomcard.simulator.processes import WorkerLostError, run_in_processes
 
-TELL_S = 0.2
-
-
-@dataclass(frozen=True)
-class Orders:
-    """What holds for every cell of a run."""
-
-    out: Path
-    engine: Engine
-    journal: bool = False
-    again: bool = False
-
-
-Watch = Callable[[Outcome | tuple[int, int]], None]
-"""Called with each outcome, and now and then with (index of a running cell, the ms that it has
-reached).
-"""
-
-_LOST: Final = (
-    "a process was killed from outside (for its memory? then run again with fewer --processes;"
-    " what has run is kept)"
+Result = TypeVar("Result", Outcome, RunRecord)
+_ENDED: Final = (
+    "either by the policy, as os._exit() or a library that crashes does, or from outside, as for"
+    " its memory: then run again with fewer --processes"
 )
 
 
-def run_cells(cells: Sequence[Cell], orders: Orders, processes: int, watch: Watch) -> list[Outcome]:
-    """Runs the cells in the order given, ``processes`` at a time; the outcomes by index.
+class ProcessLostError(PolicyFaultError):
+    """The process that ran a cell ended; ``position``: of the cell."""
 
-    One process: in this one. Ctrl-C (and SystemExit) ends it early: cells that run write what they
-    have, and the outcomes are those of the cells that were begun.
+    def __init__(self, position: int, cell: Cell, status: int | None) -> None:
+        super().__init__(f"the process of {cell.policy} ended, status {status}", _ENDED)
+        self.position = position
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    work: Callable[[Cell, Callable[[int], None]], Result],
+    processes: int,
+    note: Callable[[int, Result], None],
+    on_message: Callable[[int, int], None] = lambda *_: None,
+) -> bool:
+    """Call ``work(cell, notify)`` for the cells in their order, ``processes`` at a time; return
+    False if Ctrl-C ended it early. ``note`` is called with the position and result of each cell
+    that ends, ``on_message`` with its position and the ms that it has reached.
+
+    With one process the cells run in this one. But a simulation with policies from files always
+    runs in another process, since such a policy could end it; these cells are run first.
+
+    Ctrl-C lets cells that run return what they have. Raises what ``work`` raises, and
+    ProcessLostError.
     """
-    outcomes: list[Outcome] = []
-
-    def note(position: int, outcome: Outcome) -> None:  # noqa: ARG001 - the outcome knows its cell
-        outcomes.append(outcome)
-        watch(outcome)
-
-    def on_message(position: int, now_ms: int) -> None:
-        watch((cells[position].index, now_ms))
-
-    work = partial(_work, orders)
+    many = processes > 1 and len(cells) > 1
+    apart = [position for position, cell in enumerate(cells) if many or _may_end_process(cell)]
+    here = [position for position in range(len(cells)) if position not in set(apart)]
     try:
-        if processes > 1:
-            run_in_processes(work, cells, processes, note, on_message)
-        for position, cell in enumerate(cells if processes == 1 else ()):
-            note(position, work(cell, partial(on_message, position)))
-            if outcomes[-1].state == "stopped":
-                break
+        run_in_processes(
+            work,
+            [cells[position] for position in apart],
+            processes,
+            lambda index, result: note(apart[index], result),
+            lambda index, now_ms: on_message(apart[index], now_ms),
+        )
+        for position in here:
+            result = work(cells[position], partial(on_message, position))
+            note(position, result)
+            if not result.finished:
+                return False
     except KeyboardInterrupt:
-        pass
+        return False
     except WorkerLostError as error:
-        lost = Outcome(cells[error.position].index, "failed", message=_LOST)
-        note(error.position, lost)
-    return sorted(outcomes, key=lambda outcome: outcome.index)
+        position = apart[error.position]
+        raise ProcessLostError(position, cells[position], error.status) from error
+    return True
 
 
-def _work(orders: Orders, cell: Cell, notify: Callable[[int], None]) -> Outcome:
-    return run_cell(
-        cell,
-        orders.out,
-        orders.engine,
-        _Throttled(notify),
-        journal=orders.journal,
-        again=orders.again,
-    )
-
-
-class _Throttled:
-    """Calls on at most every so often: a simulator has more to say than anyone can read."""
-
-    def __init__(self, notify: Callable[[int], None]) -> None:
-        self._notify = notify
-        self._next = 0.0
-
-    def __call__(self, now_ms: int) -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + TELL_S
-            self._notify(now_ms)
+def _may_end_process(cell: Cell) -> bool:
+    return cell.engine == SIMULATOR and bool((cell.config or {}).get("files"))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 import yaml
 
 from loomcard.api.registry import built_in, register, registered
-from loomcard.experiments.inputs import Choice, InputError, choices
+from loomcard.experiments.inputs import Choice, InputError, choices, refuse_stock
 
 Policy: TypeAlias = "str | Path | type | object"
 """A policy's name, ``path/to/file.py:Class``, the path or the text of a policy configuration, a
@@ -44,7 +44,11 @@ def choice_of(policy: Policy) -> Choice:
     if isinstance(policy, Path):
         policy = str(policy)
     if isinstance(policy, str):
-        return _of_text(policy) if "\n" in policy else _ours(choices([policy], Path())[0])
+        if "\n" in policy:
+            return _of_text(policy)
+        found = choices([policy], Path())
+        refuse_stock(found)
+        return found[0]
     cls = policy if isinstance(policy, type) else type(policy)
     if not callable(getattr(cls, "decide", None)):
         raise InputError(
@@ -56,13 +60,9 @@ def choice_of(policy: Policy) -> Choice:
     return _of_class(cls, {} if isinstance(policy, type) else _options(policy))
 
 
-def here_only(choice: Choice) -> bool:
-    """Return whether the policy was written in this process, so that no other process can load
-    it.
-    """
-    compiled = choice.compiled({}) or {"queues": []}
-    used = {queue["policy"] for queue in compiled["queues"]} - {None}
-    return not used.isdisjoint(registered())
+def here_only(config: Mapping[str, Any]) -> bool:
+    """Return whether a policy was written in this process, so that no other process can load it."""
+    return not registered().keys().isdisjoint(queue["policy"] for queue in config["queues"])
 
 
 def _of_class(cls: type, options: dict[str, Any]) -> Choice:
@@ -111,14 +111,3 @@ def _of_text(text: str) -> Choice:
     choice.compiled({})  # what is wrong with it is listed with its lines
     name = yaml.safe_load(text).get("policy")
     return dataclasses.replace(choice, name=str(name or "policy"))
-
-
-def _ours(choice: Choice) -> Choice:
-    if choice.text is None:
-        raise InputError(
-            [
-                f"{choice.name}: YARN's own scheduler is not simulated (take"
-                f" {choice.name.removeprefix('stock:')!r})"
-            ]
-        )
-    return choice

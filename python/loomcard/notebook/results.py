@@ -83,8 +83,8 @@ class SimulationResult:
         return file
 
     def save(self, folder: str | Path) -> Path:
-        """Write a run folder, as ``loomcard simulate --out`` does: results.json, tables of
-        containers, manifest. Returns the folder. Raises OSError.
+        """Write a run folder, as ``loomcard run --out`` does: results.json, tables of applications
+        and containers, manifest. Returns the folder. Raises OSError.
         """
         from loomcard.results.run_folder import write_run
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from loomcard.experiments.inputs import Choice, InputError
-from loomcard.experiments.lower_bounds import keep_bounds
+from loomcard.experiments.cell import simulate_cell
+from loomcard.experiments.grid import Grid, cells
+from loomcard.experiments.inputs import InputError
+from loomcard.experiments.run_cells import run_cells
 from loomcard.notebook.policies import Policy, chosen, here_only
 from loomcard.notebook.results import SimulationResult
 from loomcard.results.manifest import manifest
-from loomcard.results.record import RunRecord
+from loomcard.results.record import SIMULATOR, RunRecord
 from loomcard.simulator.engine import refuse_mismatch
-from loomcard.simulator.parallel import Run, simulate_all
-from loomcard.workload.loading import find, load
+from loomcard.workload.loading import find
 from loomcard.workload.scenario import Scenario, write_scenario
 
 
@@ -48,43 +49,31 @@ def simulate(
         raise InputError([f"baseline: there is no policy {baseline!r} here (they are {known})"])
     if processes < 1:
         raise InputError([f"processes: expected at least 1, not {processes}"])
-    scenarios, inputs = _scenarios(workload, seeds)
-    configs = [choice.compiled({}) or {} for choice in choices]
-    for config in configs:
-        refuse_mismatch(scenarios[0], config)
-    runs = [Run(c.name, config) for c, config in zip(choices, configs, strict=True)]
-    count = 1 if any(map(here_only, choices)) else processes
-    records = _simulated(scenarios, runs, count)
-    whole = len(records) == len(runs) * len(scenarios) and all(r.finished for r in records)
-    about = manifest(inputs | _texts(choices), seeds=[each.seed for each in scenarios])
-    return SimulationResult(records, about, baseline, whole)
+    source, numbers, inputs = _workload(workload, seeds)
+    name = source.name if isinstance(source, Scenario) else source.stem
+    found = cells(Grid(choices, {name: source}, {}, numbers, SIMULATOR))
+    scenario = found[0].drawn()
+    for cell in found:
+        refuse_mismatch(scenario, cell.config or {})
+    count = 1 if any(here_only(cell.config or {}) for cell in found) else processes
+    records: dict[int, RunRecord] = {}
+    whole = run_cells(found, simulate_cell, count, records.__setitem__)
+    inputs |= {f"policy {choice.name}": (choice.text or "").encode() for choice in choices}
+    about = manifest(inputs, seeds=numbers)
+    return SimulationResult([records[index] for index in sorted(records)], about, baseline, whole)
 
 
-def _simulated(
-    scenarios: Sequence[Scenario], runs: Sequence[Run], processes: int
-) -> list[RunRecord]:
-    found: list[RunRecord] = []
-    for scenario in scenarios:
-        records = simulate_all(scenario, runs, processes)
-        for record in records:
-            keep_bounds(record, scenario)
-        found += records
-        if len(records) < len(runs) or not all(record.finished for record in records):
-            break  # Ctrl-C
-    return found
-
-
-def _scenarios(
+def _workload(
     workload: str | Path | Scenario, seeds: int | Sequence[int] | None
-) -> tuple[list[Scenario], dict[str, bytes]]:
-    """Return the workload with each seed, and what was read for it."""
+) -> tuple[Path | Scenario, list[int], dict[str, bytes]]:
+    """Return the workload, its seeds, and what was read for it."""
     if isinstance(workload, Scenario):
         if seeds is not None:
             said = f"{workload.name} is a Scenario, drawn with seed {workload.seed}"
             raise InputError([f"seeds: {said} (leave them out, or give the workload's file)"])
-        return [workload], {workload.name: write_scenario(workload)}
+        return workload, [workload.seed], {workload.name: write_scenario(workload)}
     file = find(workload)
-    return [load(file, seed=seed) for seed in _numbers(seeds)], {file.name: file.read_bytes()}
+    return file, _numbers(seeds), {file.name: file.read_bytes()}
 
 
 def _numbers(seeds: int | Sequence[int] | None) -> list[int]:
@@ -95,7 +84,3 @@ def _numbers(seeds: int | Sequence[int] | None) -> list[int]:
     if len(set(found)) < len(found):
         raise InputError([f"seeds: {seeds!r} names one twice (each once)"])
     return found
-
-
-def _texts(choices: Sequence[Choice]) -> dict[str, bytes]:
-    return {f"policy {choice.name}": (choice.text or "").encode() for choice in choices}

@@ -12,11 +12,11 @@ import polars as pl
 from loomcard.results.run_folder import (
     ResultError,
     Results,
-    application_frame,
     read_containers,
     read_run,
     read_states,
 )
+from loomcard.results.tables import application_frame
 
 _OPTION = "policy."
 
@@ -119,17 +119,23 @@ def time_unit(runs: Sequence[Run]) -> tuple[str, float]:
 
 
 def read_study(folders: Sequence[Path], baseline: str | None = None) -> Study:
-    """The study in these run folders; of equal runs the last one counts. ``baseline``: a policy's
-    name; default: the experiment's, if it named one. Raises ResultError: no results, none that
-    ended, or no such baseline.
+    """Return the study in these run folders, as ``study_of``. Raises ResultError, also if a folder
+    has no results.
     """
-    results = [read_run(folder) for folder in dict.fromkeys(folders)]
+    return study_of([read_run(folder) for folder in dict.fromkeys(folders)], baseline)
+
+
+def study_of(results: Sequence[Results], baseline: str | None = None) -> Study:
+    """Return the study of these results; of equal runs the last one counts. ``baseline``: a
+    policy's name; default: the experiment's, if it named one. Raises ResultError if no run has
+    ended, or if there is no such baseline.
+    """
     several = len({run.get("engine") for each in results for run in each.runs}) > 1
     found = [_run(facts, each.folder, several) for each in results for facts in each.runs]
     runs = list({(run.setting, run.policy, run.seed): run for run in found}.values())
     ended = [run for run in runs if run.facts.get("finished", True)]
     if not ended:
-        named = ", ".join(str(folder) for folder in folders)
+        named = ", ".join(str(each.folder) for each in results)
         raise ResultError(f"{named}: no run in there has ended (run it again; it goes on)")
     frame, ideal = _applications(ended)
     chosen = _baseline(results, ended, baseline)

@@ -11,9 +11,12 @@ from typing import NamedTuple
 
 from loomcard.results.policy_series import StateRow
 
+SIMULATOR = "simulator"
+"""The engine that simulates."""
+
 
 class ContainerRow(NamedTuple):
-    """One container, as one row of containers.parquet. None: that never happened."""
+    """One container, as one row of containers.parquet. None: it did not happen."""
 
     application: str
     stage: str  # "" for an AM's

@@ -1,10 +1,13 @@
-"""The files of a run folder, the same from either engine, and equal bytes for equal runs.
+"""The files of a run folder, equal for both engines; equal runs give equal bytes.
 
-``results.json``: a list, one object of ``metrics.facts`` a run. ``containers.parquet``: every
-container of every run, with the run's policy, workload, seed, engine and parameters as columns.
-``states.parquet``: likewise, what policies reported over time; absent where none did.
-``manifest.json``: what was run, and how long it took (the wall clock stands nowhere else).
-``journal/<policy>-<seed>/``: the engine's own.
+``cells/NAME/``: a folder for each run, which ``write_cell`` writes: ``results.json`` (a list with
+the object of ``metrics.facts``), ``containers.parquet`` (its containers), ``states.parquet`` (what
+policies reported over time; absent if they reported nothing), ``manifest.json`` (what was run, and
+how long it took: no other file contains the wall clock), and what the engine leaves, such as
+``journal/``.
+
+``gather`` writes the rest from the cells: ``results.json`` with all runs, ``cells.parquet`` and
+``cells.csv`` (a row for each application), ``containers.parquet`` and ``manifest.json``.
 """
 
 from __future__ import annotations
@@ -12,83 +15,135 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from loomcard.results.containers import TYPES, container_frame
+from loomcard.results.containers import TYPES
 from loomcard.results.manifest import FORMAT
 from loomcard.results.metrics import facts
-from loomcard.results.policy_series import STATE_TYPES, state_frame
-from loomcard.results.record import RunRecord
+from loomcard.results.policy_series import STATE_TYPES
+from loomcard.results.record import SIMULATOR, RunRecord
 from loomcard.results.schema import check_manifest, check_runs
+from loomcard.results.tables import cell_table, container_table, state_table
 
 RESULTS, CONTAINERS, MANIFEST = "results.json", "containers.parquet", "manifest.json"
-STATES = "states.parquet"
+STATES, CELLS = "states.parquet", "cells"
+ROWS_AT_ONCE = 5_000_000
+"""If there are more containers, they stay in their cells' folders: one table would not fit into
+memory.
+"""
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")  # as polars ends its message
 _ROW_GROUP = 1 << 18  # stated, or it would depend on the machine's cores
 
 
 class ResultError(ValueError):
-    """A folder that holds no results, or damaged ones; says which file and the remedy."""
+    """A folder has no results, or damaged ones; the message names the file and the remedy."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a run folder holds.
-
-    ``runs``: the objects of results.json, in its order. ``applications``: a row an application a
-    run (see ``application_frame``). ``containers``: read only when it is asked for.
-    """
+    """The content of a run folder. ``runs``: the objects of results.json, in its order."""
 
     folder: Path
     runs: list[dict[str, Any]]
-    applications: pl.DataFrame
     manifest: dict[str, Any]
 
-    def containers(self) -> pl.DataFrame:
-        """Every container of every run; empty where the folder has no such file. Raises
-        ResultError for a damaged one.
-        """
-        return read_containers(self.folder)
+
+def cell_name(
+    policy: str, workload: str, seed: int, engine: str, parameters: Mapping[str, Any]
+) -> str:
+    """Return the name of a run's folder below ``cells``, which no other run has:
+    POLICY_WORKLOAD_sSEED, and a hash if that does not say all.
+    """
+    short = [f"{name.rpartition('.')[2]}={value}" for name, value in parameters.items()]
+    parts = [policy, workload, *short]
+    plain = "_".join(re.sub(r"[^A-Za-z0-9=.-]+", "-", part) for part in parts)
+    name = f"{plain[:120]}_s{seed}"
+    if engine == SIMULATOR and not parameters and plain[:120] == f"{policy}_{workload}":
+        return name
+    run = [policy, workload, seed, engine, parameters]
+    return f"{name}-{sha256(msgspec.json.encode(run, order='deterministic')).hexdigest()[:8]}"
 
 
-def write_run(folder: Path, records: Sequence[RunRecord], manifest: dict[str, Any]) -> None:
-    """Writes the folder's files, ``results.json`` last: a folder that has it is whole.
+def write_run(
+    folder: Path, records: Sequence[RunRecord], manifest: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Write a run folder from records; return the objects of its results.json. Raises OSError."""
+    names = [cell_name(r.policy, r.workload, r.seed, r.engine, r.parameters) for r in records]
+    for name, record in zip(names, records, strict=True):
+        write_cell(folder / CELLS / name, record, manifest)
+    return gather(folder, names, manifest)
 
-    Each appears under its name when it is complete, so that no reader sees half of one.
+
+def write_cell(folder: Path, record: RunRecord, manifest: dict[str, Any]) -> None:
+    """Write the folder of one run, ``results.json`` last: if it exists, the folder is complete.
+
+    Each file appears under its name when it is complete, so that no reader sees half of one.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    write_parquet(folder / CONTAINERS, container_table(records))
-    states = state_table(records)
+    write_parquet(folder / CONTAINERS, container_table(record))
+    states = state_table(record)
     if states.height:
         write_parquet(folder / STATES, states)
     else:
         (folder / STATES).unlink(missing_ok=True)
-    seconds = [
-        {"policy": r.policy, "workload": r.workload, "seed": r.seed, "seconds": round(r.seconds, 3)}
-        for r in records
-    ]
-    write_json(folder / MANIFEST, manifest | {"runs": seconds})
-    write_results(folder / RESULTS, [facts(record) for record in records])
+    write_json(folder / MANIFEST, manifest | {"seconds": round(record.seconds, 3)})
+    _write_results(folder / RESULTS, [facts(record)])
+
+
+def gather(out: Path, names: Sequence[str], manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Write the files of a run folder beside ``cells`` from those of the named cells that have run,
+    in this order. The bytes do not depend on the order in which they ran. Return the objects of
+    results.json.
+    """
+    runs: list[dict[str, Any]] = []
+    seconds: dict[str, float] = {}
+    for name in names:
+        cell = out / CELLS / name
+        if (cell / RESULTS).exists():
+            runs.append(read_json(cell / RESULTS)[0] | {"folder": f"{CELLS}/{name}"})
+            seconds[name] = read_json(cell / MANIFEST).get("seconds", 0.0)
+    out.mkdir(parents=True, exist_ok=True)
+    table = cell_table(runs)
+    write_parquet(out / "cells.parquet", table)
+    with whole(out / "cells.csv") as file:
+        table.with_columns(pl.col("tags").list.join(";")).write_csv(file)
+    _gather_containers(out, runs)
+    write_json(out / MANIFEST, manifest | {"seconds": seconds})
+    _write_results(out / RESULTS, runs)
+    return runs
+
+
+def _gather_containers(out: Path, runs: Sequence[dict[str, Any]]) -> None:
+    frames = [pl.scan_parquet(out / run["folder"] / CONTAINERS) for run in runs]
+    rows = sum(frame.select(pl.len()).collect().item() for frame in frames)
+    if not frames or rows > ROWS_AT_ONCE:
+        (out / CONTAINERS).unlink(missing_ok=True)
+        return
+    write_parquet(
+        out / CONTAINERS, pl.concat([f.collect() for f in frames], how="diagonal_relaxed")
+    )
 
 
 def read_run(folder: Path) -> Results:
-    """Reads a run folder. Raises ResultError where it holds no results, or damaged ones."""
+    """Read a run folder, or the folder of one cell. Raises ResultError if it has no results, or
+    damaged ones.
+    """
     file = folder / RESULTS
     if not file.exists():
         raise ResultError(
-            f"{folder}: holds no {RESULTS} (name a folder that `loomcard simulate --out` or"
-            " `loomcard run` has written)"
+            f"{folder}: holds no {RESULTS} (name a folder that `loomcard run` has written)"
         )
-    # The manifest first: where another version wrote the folder, its results need not fit either.
+    # The manifest first: if another version wrote the folder, its results need not fit either.
     made = _read_manifest(folder / MANIFEST)
-    runs = read_json(file, check_runs)
-    return Results(folder, runs, application_frame(runs), made)
+    return Results(folder, read_json(file, check_runs), made)
 
 
 def _read_manifest(file: Path) -> dict[str, Any]:
@@ -102,58 +157,15 @@ def _read_manifest(file: Path) -> dict[str, Any]:
     return made
 
 
-def application_frame(runs: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """One row an application a run: who ran it, then the application's own facts.
-
-    Columns: run (its index), policy, workload, seed, engine, parameters (JSON), then id, queue,
-    tags (a list), state, and the times of ``metrics.summary``.
-    """
-    rows = [
-        {
-            "run": index,
-            "policy": run["policy"],
-            "workload": run.get("workload", ""),
-            "seed": run["seed"],
-            "engine": run.get("engine", ""),
-            "parameters": json.dumps(run.get("parameters", {}), sort_keys=True),
-            **{name: each.get(name) for name in _APPLICATION},
-        }
-        for index, run in enumerate(runs)
-        for each in run["applications"]
-    ]
-    return pl.DataFrame(rows, schema=_RUN | _APPLICATION, orient="row")
-
-
-_RUN: dict[str, Any] = {
-    "run": pl.Int64,
-    "policy": pl.String,
-    "workload": pl.String,
-    "seed": pl.Int64,
-    "engine": pl.String,
-    "parameters": pl.String,
-}
-_APPLICATION: dict[str, Any] = {
-    "id": pl.String,
-    "queue": pl.String,
-    "tags": pl.List(pl.String),
-    "state": pl.String,
-    "submitted_ms": pl.Int64,
-    "first_container_ms": pl.Int64,
-    "finished_ms": pl.Int64,
-    "waiting_ms": pl.Int64,
-    "completion_ms": pl.Int64,
-}
-
-
 def read_containers(folder: Path, equal: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """The containers of a run folder whose columns have these values; empty where there is no such
-    file. Raises ResultError for a damaged one.
+    """Return the containers of a run folder whose columns have these values; empty if the folder
+    has no such file. Raises ResultError for a damaged file.
     """
     return _read_rows(folder / CONTAINERS, "containers", TYPES, equal or {})
 
 
 def read_states(folder: Path, equal: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """What policies reported in a run folder, as ``read_containers``."""
+    """Return what policies reported in a run folder, as ``read_containers`` does."""
     return _read_rows(folder / STATES, "states", STATE_TYPES, equal or {})
 
 
@@ -175,58 +187,29 @@ def _read_rows(
         raise ResultError(f"{file}: not a table of {what}: {said} (run it again)") from error
 
 
-def container_table(records: Sequence[RunRecord]) -> pl.DataFrame:
-    """The containers of all runs, run after run in the order given."""
-    return _of_runs((record, container_frame(record)) for record in records)
-
-
-def state_table(records: Sequence[RunRecord]) -> pl.DataFrame:
-    """What policies reported during all runs, run after run in the order given."""
-    return _of_runs((record, state_frame(record.states)) for record in records)
-
-
-def _of_runs(found: Iterable[tuple[RunRecord, pl.DataFrame]]) -> pl.DataFrame:
-    """The frames below each other, each row with whose run it is of."""
-    frames = []
-    for record, frame in found:
-        who: dict[str, Any] = {
-            "policy": record.policy,
-            "workload": record.workload,
-            "seed": record.seed,
-            "engine": record.engine,
-            **dict(sorted(record.parameters.items())),
-        }
-        columns = [
-            pl.Series(name, [value]).new_from_index(0, frame.height) for name, value in who.items()
-        ]
-        frames.append(pl.DataFrame(columns).hstack(frame))
-    return pl.concat(frames, how="diagonal_relaxed", rechunk=True) if frames else pl.DataFrame()
-
-
 def write_parquet(file: Path, frame: pl.DataFrame) -> None:
-    """Writes a table whole or not at all; equal tables give equal bytes."""
+    """Write a table, or nothing if it fails; equal tables give equal bytes."""
     with whole(file) as temporary:
         frame.rechunk().write_parquet(
             temporary, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP
         )
 
 
-def write_results(file: Path, runs: Sequence[dict[str, Any]]) -> None:
-    """Writes a list of runs as JSON, a line each."""
+def _write_results(file: Path, runs: Sequence[dict[str, Any]]) -> None:
     lines = [json.dumps(run, ensure_ascii=False, separators=(",", ":")) for run in runs]
     with whole(file) as temporary:
         temporary.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
 def write_json(file: Path, document: Any) -> None:
-    """Writes a document whole or not at all: keys in the order they have."""
+    """Write a document, or nothing if it fails; its keys keep their order."""
     with whole(file) as temporary:
         temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def read_json(file: Path, check: Callable[[Any], None] = lambda _: None) -> Any:
-    """Reads a document. Raises ResultError where it is no JSON, with the line, or where ``check``
-    raises ValueError.
+    """Read a document. Raises ResultError if it is not JSON, with the line, or if ``check`` raises
+    ValueError.
     """
     try:
         document = json.loads(file.read_text("utf-8"))
@@ -242,8 +225,8 @@ def read_json(file: Path, check: Callable[[Any], None] = lambda _: None) -> Any:
 
 @contextmanager
 def whole(file: Path) -> Iterator[Path]:
-    """A path to write to, which becomes ``file`` if all goes well and is removed if not. An OSError
-    names ``file``; what polars says of the disk becomes one.
+    """Yield a path to write to. It becomes ``file``, or is removed after an error. An OSError names
+    ``file``; an error of polars about the disk becomes one.
     """
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:

@@ -13,18 +13,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loomcard.config import canonical_json
-from loomcard.experiments.cell import CELLS, Outcome, failure_text, has_run, put
+from loomcard.experiments.cell import Outcome, failure_text, has_run, put, work_folder
 from loomcard.experiments.engines import hadoop_version
 from loomcard.experiments.expectations import resolved
 from loomcard.experiments.grid import Cell
 from loomcard.experiments.inputs import code, foreign_code
 from loomcard.experiments.schema import Experiment, names_in
-from loomcard.experiments.table import gather
 from loomcard.player.run_record import refusals
 from loomcard.results.fair_share import queue_shares
 from loomcard.results.manifest import manifest
 from loomcard.results.record import RunRecord
-from loomcard.results.run_folder import MANIFEST, read_json, write_run
+from loomcard.results.run_folder import CELLS, MANIFEST, gather, read_json, write_cell
 from loomcard.simulator.engine import MismatchError
 from loomcard.simulator.resourcemanager import PolicyFaultError
 from loomcard.suite.cluster import Journal, SuiteCluster
@@ -102,16 +101,12 @@ def run_study(
     finished.whole = len(ended) == len(study.cells)
     made = _study_manifest(study) | {
         "cells": len(study.cells),
-        "seconds": {
-            study.cells[o.index].folder: round(o.seconds, 3)
-            for o in finished.outcomes
-            if o.state == "done"
-        },
         "failures": finished.problems,
     }
     ran = [cell for cell in study.cells if cell.index in there]
     # Each measured policy is followed by the simulator's prediction, if there is one.
-    finished.runs = gather(out, [*ran, *map(_foretold_cell, ran)], made)
+    names = [cell.folder for cell in [*ran, *map(_foretold_cell, ran)]]
+    finished.runs = gather(out, names, made)
     return finished
 
 
@@ -123,7 +118,7 @@ def _run_cell(
     study: Study, cell: Cell, cluster: SuiteCluster, out: Path, notify: Notify, again: bool
 ) -> Outcome:
     folder = out / CELLS / cell.folder
-    work = folder.with_name(f".{folder.name}.{os.getpid()}")
+    work = work_folder(folder)
     mix = study.mixes[cell.workload]
     made = _cell_manifest(study, cell, mix)
     if not again and has_run(folder, made) and not _problems_in(folder):
@@ -135,7 +130,7 @@ def _run_cell(
         found, predicted, account = _played(cell, mix, cluster, work, lambda p: notify(cell, p))
         found.seconds = time.monotonic() - began
         _write_foretold(cell, predicted, out, made)
-        write_run(work, [found], made | {"suite": account})
+        write_cell(work, found, made | {"suite": account})
         put(work, folder)
     except KeyboardInterrupt:
         return Outcome(cell.index, "stopped")
@@ -226,9 +221,8 @@ def _write_foretold(
     shutil.rmtree(folder, ignore_errors=True)
     if predicted is None:
         return
-    work = folder.with_name(f".{folder.name}.{os.getpid()}")
-    work.mkdir(parents=True, exist_ok=True)
-    write_run(work, [predicted], made)
+    work = work_folder(folder)
+    write_cell(work, predicted, made)
     put(work, folder)
 
 

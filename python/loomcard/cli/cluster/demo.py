@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 def demo(as_json: Json = False) -> None:
     """Swap a policy under real jobs, then compare dress, hdrf and carbyne with CapacityScheduler.
 
-    It takes about three minutes. Results and a picture are then in run/demo.
+    It takes about three minutes. Results and a picture are then in run/yarn-demo.
     """
     # Report what an installation lacks before the first cluster starts.
     from loomcard.demo.demo import run_demo, steps
 
     paths.java_home()
     paths.jars()  # a download has its own progress bar
-    folder = paths.run_folder("demo")
+    folder = paths.run_folder("yarn-demo")
     with waiting("starting", total=steps()) as bar:
         task = bar.task_ids[0]
         result = run_demo(folder, lambda done: bar.update(task, advance=1, description=done))

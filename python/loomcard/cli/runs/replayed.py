@@ -9,10 +9,10 @@ import typer
 from rich.table import Table
 
 from loomcard.cli.output import command_line, console, moment, print_json, printable, waiting
-from loomcard.cli.runs.simulation import figures, only_ours
+from loomcard.cli.results import print_tables, shown
 from loomcard.experiments.capsule import is_capsule, opened, show
 from loomcard.experiments.gaps import Coverage, coverage
-from loomcard.experiments.inputs import Choice, InputError, choices
+from loomcard.experiments.inputs import Choice, InputError, choices, refuse_stock
 from loomcard.experiments.replay_runs import (
     Rounds,
     allocations_text,
@@ -27,16 +27,16 @@ from loomcard.experiments.replay_runs import (
     to_the_end,
 )
 from loomcard.results.manifest import manifest
-from loomcard.results.metrics import summary
-from loomcard.results.run_folder import write_run
+from loomcard.results.metrics import facts
+from loomcard.results.run_folder import Results, write_run
 from loomcard.wire.journal import segments
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to replay. ``policy``: None for the recorded one; ``pairs``: queues of another one that
-    stand for the journal's, as OLD=NEW; ``seed``: of its simulation to the end, None for none;
-    ``out``: the folder of the simulation's results.
+    """What to replay. ``policy``: None for the recorded one; ``pairs``: queues of another policy
+    that replace the journal's, as OLD=NEW; ``seed``: of its simulation to the end, None for no
+    simulation; ``out``: the folder of the simulation's results.
     """
 
     journal: Path
@@ -47,7 +47,7 @@ class Wanted:
 
 
 def replayed(wanted: Wanted, as_json: bool) -> bool:
-    """Replays and prints; whether every round was decided as it had been. Raises InputError."""
+    """Replay and print; return whether every round was decided as recorded. Raises InputError."""
     if is_capsule(wanted.journal):
         return _capsule(wanted, as_json)
     if wanted.policy is None:
@@ -57,7 +57,7 @@ def replayed(wanted: Wanted, as_json: bool) -> bool:
         same = _recorded(wanted.journal, covered, as_json)
     else:
         chosen = choices([wanted.policy], Path())
-        only_ours(chosen)
+        refuse_stock(chosen)
         covered = coverage(wanted.journal)
         same = _other(wanted, chosen[0], covered, as_json)
     if covered.begins > 1 and not as_json:
@@ -67,7 +67,7 @@ def replayed(wanted: Wanted, as_json: bool) -> bool:
 
 
 def _capsule(wanted: Wanted, as_json: bool) -> bool:
-    """The rounds of a capsule, and its fault; whether every round was decided as it had been."""
+    """Print the rounds of a capsule and its fault; return whether all were decided as recorded."""
     if wanted.policy is not None or wanted.pairs or wanted.out is not None:
         raise InputError(["a capsule is replayed as it is: leave out --policy, --map and --out"])
     with opened(wanted.journal) as capsule, waiting("the rounds of the capsule again"):
@@ -91,7 +91,7 @@ def _capsule(wanted: Wanted, as_json: bool) -> bool:
 
 
 def _recorded(journal: Path, covered: Coverage, as_json: bool) -> bool:
-    """The recorded policy on its own rounds; whether all came out the same."""
+    """Run the recorded policy on its own rounds; return whether all were decided as recorded."""
     with waiting("the recorded policy again"):
         rounds = replay_own(journal)
     if as_json:
@@ -105,19 +105,21 @@ def _recorded(journal: Path, covered: Coverage, as_json: bool) -> bool:
 
 
 def _other(wanted: Wanted, chosen: Choice, covered: Coverage, as_json: bool) -> bool:
-    """Another policy's rounds, and with a seed its simulation; whether all rounds are the same."""
+    """Print another policy's rounds, and its simulation; return whether all rounds are the same."""
     config = chosen.compiled({}) or {}
     renamed = renamings(wanted.pairs, config)
     with waiting("round by round"):
         rounds = compare_rounds(wanted.journal, config, renamed)
-    summaries = [] if wanted.seed is None else _simulated(wanted, chosen, config, renamed)
+    runs = [] if wanted.seed is None else _simulated(wanted, chosen, config, renamed)
     if as_json:
-        compared = {"rounds": as_document(rounds), "to_the_end": summaries}
+        compared = {"rounds": as_document(rounds), "to_the_end": shown(runs)}
         print_json(compared | {"journal": msgspec.to_builtins(covered)})
     else:
         _print(rounds, chosen.name)
-        if summaries:
-            console().print(figures(summaries))
+        if any(run["finished"] for run in runs):
+            from loomcard.report.runs import study_of
+
+            print_tables(study_of([Results(wanted.journal, runs, {})]), runs)
     return rounds.same == rounds.rounds
 
 
@@ -133,12 +135,12 @@ def _simulated(
         runs |= to_the_end(moved(scenario, renamed), {chosen.name: config})
     if because:
         typer.echo(f"the recorded policy is not simulated: {because}", err=True)
-    if out is not None:
-        inputs = {chosen.source: (chosen.text or "").encode()}
-        inputs |= {path.name: path.read_bytes() for path in segments(journal)}
-        about = manifest(inputs, command=command_line(), seeds=[seed])
-        write_run(out, list(runs.values()), about)
-    return [summary(record) for record in runs.values()]
+    if out is None:
+        return [facts(record) for record in runs.values()]
+    inputs = {chosen.source: (chosen.text or "").encode()}
+    inputs |= {path.name: path.read_bytes() for path in segments(journal)}
+    about = manifest(inputs, command=command_line(), seeds=[seed])
+    return write_run(out, list(runs.values()), about)
 
 
 def _print(rounds: Rounds, name: str) -> None:

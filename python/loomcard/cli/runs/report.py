@@ -9,9 +9,7 @@ from loomcard.cli.output import Json, console, print_json, waiting
 
 
 def report(
-    folders: Annotated[
-        list[Path], typer.Argument(help="Run folders of `loomcard run` or `simulate --out`.")
-    ],
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `loomcard run` has written.")],
     baseline: Annotated[
         str | None,
         typer.Option("--baseline", help="The policy to compare with. Default: the experiment's."),

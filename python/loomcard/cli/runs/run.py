@@ -1,4 +1,4 @@
-"""``loomcard run``: a workload or an experiment, on the simulator or on a real cluster.
+"""``loomcard run`` and ``simulate``: a workload or an experiment, simulated or on a real cluster.
 
 What runs them is imported when it is called: help needs none of it.
 """
@@ -22,9 +22,8 @@ from loomcard.cluster import paths
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from loomcard.experiments.cell import Outcome
+    from loomcard.experiments.cell import Outcome, Watch
     from loomcard.experiments.run import Finished
-    from loomcard.experiments.run_cells import Watch
     from loomcard.suite.prepare import Asked
 
 
@@ -79,7 +78,10 @@ def run(
     again: ReplayedRun = False,
     as_json: Json = False,
 ) -> None:
-    """Run a workload, an experiment or a mix; go on where an earlier run of it was stopped."""
+    """Simulate a workload or an experiment, or run it on a cluster (`simulate` and `run` are one).
+
+    The same command continues where an earlier run of it was stopped.
+    """
     from loomcard.experiments import run as experiments
     from loomcard.experiments.out_folder import refuse_other_folder
     from loomcard.suite.prepare import has_mixes
@@ -111,21 +113,25 @@ def run(
     refuse_other_folder(folder, prepared.experiment.name)
     with _watching(len(prepared.cells)) as watch:
         finished = experiments.run(prepared, folder, watch, processes=processes, over=over)
-    _tell(finished, folder, as_json)
+    _print(finished, folder, as_json)
 
 
-def _tell(finished: Finished, folder: Path, as_json: bool) -> None:
-    """Prints what has run, and ends with the status of a run that failed or was stopped."""
+def _print(finished: Finished, folder: Path, as_json: bool) -> None:
+    """Print what has run, and end with the status of a run that failed or was stopped. Of several
+    policies that raised, the first one's traceback is printed.
+    """
     if as_json:
         print_json(shown(finished.runs))
     else:
         print_results(finished.out, finished.runs)
     for failure in finished.failures:
         print(f"error: {failure}", file=sys.stderr)
+    for trace in [outcome.trace for outcome in finished.outcomes if outcome.trace][:1]:
+        print(trace, file=sys.stderr)
     if finished.failures:
         raise typer.Exit(1)
     if not finished.whole:
-        print(f"error: interrupted; the same command goes on from {folder}", file=sys.stderr)
+        print(f"error: interrupted; the same command continues from {folder}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
 
 
@@ -136,7 +142,7 @@ def _of_mixes(
     seeds: int | None,
     others: dict[str, object],
 ) -> Asked:
-    """What `loomcard suite run` would be asked for. Raises InputError for what mixes lack."""
+    """Return the request to `loomcard suite run`. Raises InputError for options that mixes lack."""
     from loomcard.experiments.inputs import InputError
     from loomcard.suite.prepare import Asked
 
@@ -155,7 +161,7 @@ def _of_mixes(
 
 
 def _seeds(first: int | None, count: int | None) -> tuple[int, ...]:
-    """None stated: the experiment's own."""
+    """Return the seeds; empty if none is stated: the experiment's own."""
     if first is None and count is None:
         return ()
     begin = 1 if first is None else first
@@ -164,7 +170,7 @@ def _seeds(first: int | None, count: int | None) -> tuple[int, ...]:
 
 @contextmanager
 def _watching(cells: int) -> Iterator[Watch]:
-    """A bar of the cells that are done, and the simulated time so far; none in a pipe."""
+    """Show a bar of the cells that are done, and the simulated time so far; nothing in a pipe."""
     from loomcard.experiments.cell import Outcome
 
     screen = Console(stderr=True)

@@ -10,8 +10,7 @@ from rich.table import Table
 
 from loomcard.api.registry import found_beside
 from loomcard.cli.output import console, print_json, waiting
-from loomcard.cli.runs.simulation import only_ours
-from loomcard.experiments.inputs import Choice, InputError, choices
+from loomcard.experiments.inputs import Choice, InputError, choices, refuse_stock
 from loomcard.simulator.processes import run_in_processes
 from loomcard.stress import table
 from loomcard.stress.design import OPTIONS, POLICIES
@@ -30,8 +29,8 @@ def judge_all(
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """Judges and prints; writes the tables to ``page``. Raises typer.Exit with FAILED where
-    something is broken that no definition of a policy explains.
+    """Judge and print; write the tables to ``page``. Raises typer.Exit with FAILED if something is
+    broken that no definition of a policy explains.
     """
     names = _scenarios(scenarios)
     candidates = _candidates(policies or list(POLICIES))
@@ -73,7 +72,7 @@ def _scenarios(wanted: Sequence[str] | None) -> list[str]:
 def _candidates(sources: Sequence[str]) -> dict[str, Candidate]:
     """By the names that the table gives them."""
     chosen = choices(sources, Path())
-    only_ours(chosen)
+    refuse_stock(chosen)
     return {choice.name: _candidate(choice) for choice in chosen}
 
 

@@ -52,7 +52,7 @@ def run_mixes(
     if finished.problems:
         raise typer.Exit(1)
     if not finished.whole:
-        typer.echo(f"error: interrupted; the same command goes on from {target}", err=True)
+        typer.echo(f"error: interrupted; the same command continues from {target}", err=True)
         raise typer.Exit(INTERRUPTED)
 
 
