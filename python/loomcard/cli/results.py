@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loomcard.cli.output import console
+from loomcard.cli.commands import INTERRUPTED
+from loomcard.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from loomcard.report.runs import Study
 
-INTERRUPTED = 130
 DETAILS = ("resource_types", "capacity", "queues", "jain_windows", "window_ms", "folder")
 
 Policies = Annotated[
@@ -37,7 +38,34 @@ def shown(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in run.items() if name not in DETAILS} for run in runs]
 
 
-def print_results(folder: Path, runs: Sequence[dict[str, Any]]) -> None:
+def print_end(
+    folder: Path,
+    runs: Sequence[dict[str, Any]],
+    failures: Sequence[str],
+    trace: str = "",
+    *,
+    whole: bool,
+    as_json: bool,
+) -> None:
+    """Print what has run, then a line for each failure and the traceback of a policy. Raises
+    typer.Exit if a run failed, or if not the whole was run.
+    """
+    if as_json:
+        print_json(shown(runs))
+    else:
+        _print_results(folder, runs)
+    for failure in failures:
+        print(f"error: {failure}", file=sys.stderr)
+    if trace:
+        print(trace, file=sys.stderr)
+    if failures:
+        raise typer.Exit(1)
+    if not whole:
+        print(f"error: interrupted; the same command continues from {folder}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _print_results(folder: Path, runs: Sequence[dict[str, Any]]) -> None:
     """Print the tables of a run folder, what they leave out, and what the folder contains."""
     from loomcard.report.runs import read_study  # and with it polars
 

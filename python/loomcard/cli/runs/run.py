@@ -5,25 +5,19 @@ What runs them is imported when it is called: help needs none of it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from loomcard.cli.output import Json, command_line, print_json
-from loomcard.cli.results import INTERRUPTED, Out, Policies, ReplayedRun, print_results, shown
+from loomcard.cli.output import Json, command_line, waiting
+from loomcard.cli.results import Out, Policies, ReplayedRun, print_end
 from loomcard.cluster import paths
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from loomcard.experiments.cell import Outcome, Watch
-    from loomcard.experiments.run import Finished
     from loomcard.suite.prepare import Asked
 
 
@@ -113,26 +107,10 @@ def run(
     refuse_other_folder(folder, prepared.experiment.name)
     with _watching(len(prepared.cells)) as watch:
         finished = experiments.run(prepared, folder, watch, processes=processes, over=over)
-    _print(finished, folder, as_json)
-
-
-def _print(finished: Finished, folder: Path, as_json: bool) -> None:
-    """Print what has run, and end with the status of a run that failed or was stopped. Of several
-    policies that raised, the first one's traceback is printed.
-    """
-    if as_json:
-        print_json(shown(finished.runs))
-    else:
-        print_results(finished.out, finished.runs)
-    for failure in finished.failures:
-        print(f"error: {failure}", file=sys.stderr)
-    for trace in [outcome.trace for outcome in finished.outcomes if outcome.trace][:1]:
-        print(trace, file=sys.stderr)
-    if finished.failures:
-        raise typer.Exit(1)
-    if not finished.whole:
-        print(f"error: interrupted; the same command continues from {folder}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED)
+    trace = next((outcome.trace for outcome in finished.outcomes if outcome.trace), "")
+    print_end(
+        folder, finished.runs, finished.failures, trace, whole=finished.whole, as_json=as_json
+    )
 
 
 def _of_mixes(
@@ -173,17 +151,10 @@ def _watching(cells: int) -> Iterator[Watch]:
     """Show a bar of the cells that are done, and the simulated time so far; nothing in a pipe."""
     from loomcard.experiments.cell import Outcome
 
-    screen = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
     done: dict[int, int] = {}
     running: dict[int, int] = {}
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("cells", total=cells)
+    with waiting("cells", cells) as bar:
+        task = bar.task_ids[0]
 
         def watch(news: Outcome | tuple[int, int]) -> None:
             if isinstance(news, Outcome):

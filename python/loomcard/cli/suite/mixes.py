@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
-
-from loomcard.cli.output import ClusterKind, print_json, waiting
-from loomcard.cli.results import INTERRUPTED, print_results, shown
+from loomcard.cli.output import ClusterKind, waiting
+from loomcard.cli.results import print_end
 from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.config.shipped import PlaceError
@@ -33,7 +31,7 @@ def run_mixes(
     again: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Runs what was asked for, and prints it; `folder`: the environment with pyspark."""
+    """Run the request and print its results; `folder`: the environment with pyspark."""
     study = prepare(asked)
     target = out or paths.run_folder("suite") / study.experiment.name
     refuse_other_folder(target, study.experiment.name)
@@ -43,17 +41,7 @@ def run_mixes(
         check_room(study, compose_nodes(), COMPOSE_HINT)
     with _cluster(study, target, found) as cluster, _watching(study) as notify:
         finished = run_study(study, cluster, target, notify, again=again)
-    if as_json:
-        print_json(shown(finished.runs))
-    else:
-        print_results(target, finished.runs)
-    for problem in finished.problems:
-        typer.echo(f"error: {problem}", err=True)
-    if finished.problems:
-        raise typer.Exit(1)
-    if not finished.whole:
-        typer.echo(f"error: interrupted; the same command continues from {target}", err=True)
-        raise typer.Exit(INTERRUPTED)
+    print_end(target, finished.runs, finished.problems, whole=finished.whole, as_json=as_json)
 
 
 def chosen_environment(folder: Path | None) -> environment.SparkEnvironment:
