@@ -78,7 +78,7 @@ def test_queues_are_mapped(journal: str, two: str, capsys) -> None:
 def test_queues_that_went_away_leave_the_other_policy(journal: str, monkeypatch, capsys) -> None:
     """A last configuration without the earlier queues is not simulated; the output says so."""
     monkeypatch.setattr(
-        "loomcard.cli.runs.replayed.recorded_config", lambda _: compile_config(TWO, "b.yml")
+        "loomcard.experiments.replay_runs.recorded_config", lambda _: compile_config(TWO, "b.yml")
     )
     assert run(["replay", journal, "--policy", "drf", "--json"]) == 0
     printed = capsys.readouterr()

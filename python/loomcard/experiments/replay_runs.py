@@ -113,15 +113,6 @@ def _full(path: str) -> str:
     return path if path.startswith("root.") else f"root.{path}"
 
 
-def moved(scenario: Scenario, renamed: Mapping[str, str]) -> Scenario:
-    """The scenario with its applications in the queues named for theirs."""
-    replace = msgspec.structs.replace
-    applications = [
-        replace(app, queue=renamed.get(app.queue, app.queue)) for app in scenario.applications
-    ]
-    return replace(scenario, applications=applications)
-
-
 def as_scenario(folder: Path, seed: int) -> Scenario:
     """What ran, as a workload. Run times are as the ResourceManager saw them, so its nodes
     report at once. Raises JournalError.
@@ -141,22 +132,29 @@ def as_scenario(folder: Path, seed: int) -> Scenario:
 
 
 def to_the_end(
-    scenario: Scenario, configs: Mapping[str, Mapping[str, Any]]
-) -> dict[str, RunRecord]:
-    """The scenario simulated under each of the compiled configurations, by their names."""
-    return {name: simulate(scenario, config, policy=name) for name, config in configs.items()}
+    folder: Path, name: str, config: Mapping[str, Any], renamed: Mapping[str, str], seed: int
+) -> tuple[list[RunRecord], str]:
+    """Simulate what ran as it was recorded, then under ``config`` with the applications in the
+    queues that ``renamed`` names for theirs. Raises JournalError.
 
-
-def as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str, RunRecord], str]:
-    """The run under the configuration in force at the end, or why there is none: its policies may
-    lie elsewhere, and its queues may be others than those that were there before.
+    The first run has the configuration that was in force at the end. It is left out if its policies
+    are elsewhere, or if it lacks queues that were there before; the text says why.
     """
+    scenario, recorded = as_scenario(folder, seed), recorded_config(folder)
+    runs, because = [], ""
     if missing := missing_policies(recorded):
-        return {}, f"{', '.join(missing)} cannot be found from this folder"
-    try:
-        return to_the_end(scenario, {"as recorded": recorded}), ""
-    except MismatchError as error:
-        return {}, f"{error} ({error.hint})"
+        because = f"{', '.join(missing)} cannot be found from this folder"
+    else:
+        try:
+            runs.append(simulate(scenario, recorded, policy="as recorded"))
+        except MismatchError as error:
+            because = f"{error} ({error.hint})"
+    replace = msgspec.structs.replace
+    applications = [
+        replace(app, queue=renamed.get(app.queue, app.queue)) for app in scenario.applications
+    ]
+    runs.append(simulate(replace(scenario, applications=applications), config, policy=name))
+    return runs, because
 
 
 def recorded_config(folder: Path) -> dict[str, Any]:

@@ -11,11 +11,7 @@ from loomcard.experiments.inputs import InputError
 from loomcard.experiments.replay_runs import (
     Rounds,
     allocations_text,
-    as_recorded,
-    as_scenario,
     compare_rounds,
-    moved,
-    recorded_config,
     renamings,
     replay_own,
     to_the_end,
@@ -93,12 +89,10 @@ def replay(
     rounds = compare_rounds(folder, config, queues)
     simulation = None
     if to_end:
-        scenario = as_scenario(folder, seed)
-        runs, _ = as_recorded(scenario, recorded_config(folder))
-        runs |= to_the_end(moved(scenario, queues), {choice.name: config})
+        runs, _ = to_the_end(folder, choice.name, config, queues, seed)
         inputs = {path.name: path.read_bytes() for path in segments(folder)}
         inputs |= {f"policy {choice.name}": (choice.text or "").encode()}
-        simulation = SimulationResult(list(runs.values()), manifest(inputs, seeds=[seed]))
+        simulation = SimulationResult(runs, manifest(inputs, seeds=[seed]))
     return Replayed(
         choice.name, rounds.rounds, rounds.same, rounds.recorded, rounds.other,
         _rows(rounds, choice.name), simulation,

@@ -17,11 +17,7 @@ from loomcard.experiments.replay_runs import (
     Rounds,
     allocations_text,
     as_document,
-    as_recorded,
-    as_scenario,
     compare_rounds,
-    moved,
-    recorded_config,
     renamings,
     replay_own,
     to_the_end,
@@ -129,18 +125,15 @@ def _simulated(
     journal, seed, out = wanted.journal, wanted.seed, wanted.out
     assert seed is not None
     with waiting("to the end"):
-        scenario = as_scenario(journal, seed)
-        recorded = recorded_config(journal)
-        runs, because = as_recorded(scenario, recorded)
-        runs |= to_the_end(moved(scenario, renamed), {chosen.name: config})
+        runs, because = to_the_end(journal, chosen.name, config, renamed, seed)
     if because:
         typer.echo(f"the recorded policy is not simulated: {because}", err=True)
     if out is None:
-        return [facts(record) for record in runs.values()]
+        return [facts(record) for record in runs]
     inputs = {chosen.source: (chosen.text or "").encode()}
     inputs |= {path.name: path.read_bytes() for path in segments(journal)}
     about = manifest(inputs, command=command_line(), seeds=[seed])
-    return write_run(out, list(runs.values()), about)
+    return write_run(out, runs, about)
 
 
 def _print(rounds: Rounds, name: str) -> None:
