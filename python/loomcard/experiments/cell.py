@@ -7,16 +7,18 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from loomcard.config import FindingsError, canonical_json
-from loomcard.experiments.engines import Engine, Task, simulated
+from loomcard.experiments.engines import Engine, Task, hadoop_version, simulated
+from loomcard.experiments.expectations import Names, resolved
 from loomcard.experiments.grid import Cell
 from loomcard.experiments.inputs import code, foreign_code
 from loomcard.experiments.lower_bounds import keep_bounds
+from loomcard.experiments.schema import Experiment
 from loomcard.results.manifest import manifest
 from loomcard.results.record import RunRecord
 from loomcard.results.run_folder import (
@@ -150,16 +152,44 @@ def failed(cell: Cell, error: Exception) -> Outcome:
     return Outcome(cell.index, "failed", message=failure_text(cell, error), trace=trace)
 
 
-def cell_manifest(cell: Cell, scenario_text: bytes) -> dict[str, Any]:
-    """Return the manifest of the cell's folder; its ``inputs`` say whether it has to run again."""
+def cell_manifest(
+    cell: Cell, workload: bytes, more: Mapping[str, bytes] | None = None
+) -> dict[str, Any]:
+    """Return the manifest of the cell's folder; its ``inputs`` say whether it has to run again.
+    ``more``: inputs besides code, policy and workload.
+    """
     governs = cell.config or cell.queues
     config = cell.source + ("" if governs is None else canonical_json(governs))
     inputs = {
         "code": code() + foreign_code(cell.config),
         f"policy {cell.policy}": config.encode(),
-        f"workload {cell.workload}": scenario_text,
+        f"workload {cell.workload}": workload,
     }
-    return manifest(inputs, seeds=[cell.seed], engine=cell.engine)
+    return manifest(inputs | dict(more or {}), seeds=[cell.seed], engine=cell.engine)
+
+
+def run_manifest(
+    experiment: Experiment,
+    names: Names,
+    cells: Sequence[Cell],
+    inputs: Mapping[str, bytes],
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """Return the manifest of a run folder. ``names``: what the experiment's file may name;
+    ``inputs``: those besides the code.
+    """
+    engine = cells[0].engine
+    made = manifest(
+        dict(inputs) | {"code": code()},
+        command=command,
+        seeds=experiment.seeds,
+        engine=engine,
+        hadoop=hadoop_version(engine),
+    )
+    said = experiment.model_dump(include={"name", "description", "baseline", "vary", "given"})
+    called = {cell.source: cell.policy for cell in cells}
+    said["expect"] = [resolved(each, names, called) for each in experiment.expect]
+    return made | {"experiment": said, "cells": len(cells)}
 
 
 def has_run(folder: Path, made: dict[str, Any]) -> bool:

@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.experiments.cell import Orders, Outcome, Watch, failed, run_cell
-from loomcard.experiments.engines import DOCKER, Engine, engine_of, hadoop_version
-from loomcard.experiments.expectations import Names, Scalar, resolved
+from loomcard.experiments.cell import Orders, Outcome, Watch, failed, run_cell, run_manifest
+from loomcard.experiments.engines import DOCKER, Engine, engine_of
+from loomcard.experiments.expectations import Scalar
 from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
-from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in, refuse_stock
+from loomcard.experiments.inputs import Choice, InputError, choices, findings_in, refuse_stock
 from loomcard.experiments.run_cells import ProcessLostError, run_cells
 from loomcard.experiments.schema import Experiment, names_in, read_experiment
-from loomcard.results.manifest import manifest
 from loomcard.results.record import SIMULATOR
 from loomcard.results.run_folder import gather
 from loomcard.simulator.engine import MismatchError, refuse_mismatch
@@ -106,7 +105,11 @@ def prepare(request: Request) -> Prepared:
     names = names_in(experiment)  # with its own baseline, also where that is not run
     baseline = next((c.name for c in chosen if experiment.baseline in (c.source, c.name)), "")
     experiment = experiment.model_copy(update={"baseline": baseline})
-    made = _manifest(request, experiment, names, chosen, workloads, file)
+    inputs = {f"policy {choice.name}": (choice.text or "").encode() for choice in chosen}
+    inputs |= {f"workload {name}": each.read_bytes() for name, each in workloads.items()}
+    if file is not None:
+        inputs[f"experiment {experiment.name}"] = file.read_bytes()
+    made = run_manifest(experiment, names, found, inputs, request.command)
     journal = single if request.journal is None else request.journal
     return Prepared(experiment, found, order, made, journal, request.again)
 
@@ -136,10 +139,7 @@ def run(
         outcomes = _over_dask(prepared.order, orders, over, watch)
     outcomes.sort(key=lambda outcome: outcome.index)
     there = {o.index for o in outcomes if o.state != "failed"}
-    made = prepared.manifest | {
-        "cells": len(prepared.cells),
-        "failures": [o.message for o in outcomes if o.state == "failed"],
-    }
+    made = prepared.manifest | {"failures": [o.message for o in outcomes if o.state == "failed"]}
     runs = gather(out, [cell.folder for cell in prepared.cells if cell.index in there], made)
     return Finished(out, runs, outcomes, len(prepared.cells))
 
@@ -288,29 +288,3 @@ def _check_fit(found: Sequence[Cell], drawn: Mapping[_Drawn, Scenario]) -> None:
 
 def _tasks(scenario: Scenario) -> int:
     return sum(len(s.durations_ms) for a in scenario.applications for s in a.stages)
-
-
-def _manifest(
-    request: Request,
-    experiment: Experiment,
-    names: Names,
-    policies: Sequence[Choice],
-    workloads: Mapping[str, Path],
-    file: Path | None,
-) -> dict[str, Any]:
-    inputs = {f"policy {choice.name}": (choice.text or "").encode() for choice in policies}
-    for name, each in workloads.items():
-        inputs[f"workload {name}"] = each.read_bytes()
-    if file is not None:
-        inputs[f"experiment {experiment.name}"] = file.read_bytes()
-    made = manifest(
-        inputs | {"code": code()},
-        command=request.command,
-        seeds=experiment.seeds,
-        engine=request.engine,
-        hadoop=hadoop_version(request.engine),
-    )
-    said = experiment.model_dump(include={"name", "description", "baseline", "vary", "given"})
-    called = {choice.source: choice.name for choice in policies}
-    said["expect"] = [resolved(each, names, called) for each in experiment.expect]
-    return made | {"experiment": said}

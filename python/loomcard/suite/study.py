@@ -7,21 +7,24 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from loomcard.config import canonical_json
-from loomcard.experiments.cell import Outcome, failure_text, has_run, put, work_folder
-from loomcard.experiments.engines import hadoop_version
-from loomcard.experiments.expectations import resolved
+from loomcard.experiments.cell import (
+    Outcome,
+    cell_manifest,
+    failed,
+    has_run,
+    put,
+    run_manifest,
+    work_folder,
+)
 from loomcard.experiments.grid import Cell
-from loomcard.experiments.inputs import code, foreign_code
 from loomcard.experiments.schema import Experiment, names_in
 from loomcard.player.run_record import refusals
 from loomcard.results.fair_share import queue_shares
-from loomcard.results.manifest import manifest
 from loomcard.results.record import RunRecord
 from loomcard.results.run_folder import CELLS, MANIFEST, gather, read_json, write_cell
 from loomcard.simulator.engine import MismatchError
@@ -100,7 +103,6 @@ def run_study(
     ended = [o for o in finished.outcomes if o.state in ("done", "skipped")]
     finished.whole = len(ended) == len(study.cells)
     made = _study_manifest(study) | {
-        "cells": len(study.cells),
         "failures": finished.problems,
     }
     ran = [cell for cell in study.cells if cell.index in there]
@@ -120,7 +122,7 @@ def _run_cell(
     folder = out / CELLS / cell.folder
     work = work_folder(folder)
     mix = study.mixes[cell.workload]
-    made = _cell_manifest(study, cell, mix)
+    made = _cell_manifest(cell, mix)
     if not again and has_run(folder, made) and not _problems_in(folder):
         return Outcome(cell.index, "skipped")
     began = time.monotonic()
@@ -135,7 +137,7 @@ def _run_cell(
     except KeyboardInterrupt:
         return Outcome(cell.index, "stopped")
     except Exception as error:  # the other cells continue
-        return Outcome(cell.index, "failed", message=failure_text(cell, error))
+        return failed(cell, error)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     # One that its limit ended is complete: the others continue.
@@ -226,33 +228,16 @@ def _write_foretold(
     put(work, folder)
 
 
-def _cell_manifest(study: Study, cell: Cell, mix: Mix) -> dict[str, Any]:
-    governs = cell.config or cell.queues
-    policy = cell.source + ("" if governs is None else canonical_json(governs))
-    inputs = {
-        "code": code() + foreign_code(cell.config),
-        "spark": REQUIREMENTS.read_bytes(),
-        f"policy {cell.policy}": policy.encode(),
-        f"workload {cell.workload}": mix.model_dump_json().encode(),
-    }
-    return manifest(inputs, seeds=[cell.seed], engine=study.engine)
+def _cell_manifest(cell: Cell, mix: Mix) -> dict[str, Any]:
+    return cell_manifest(cell, mix.model_dump_json().encode(), {"spark": REQUIREMENTS.read_bytes()})
 
 
 def _study_manifest(study: Study) -> dict[str, Any]:
-    texts: Sequence[tuple[str, str]] = [(cell.policy, cell.text or "") for cell in study.cells]
-    inputs = {f"policy {name}": text.encode() for name, text in texts}
+    inputs = {f"policy {cell.policy}": (cell.text or "").encode() for cell in study.cells}
     for name, mix in study.mixes.items():
         inputs[f"workload {name}"] = mix.model_dump_json().encode()
-    made = manifest(
-        inputs | {"code": code(), "spark": REQUIREMENTS.read_bytes()},
-        command=study.command,
-        seeds=study.experiment.seeds,
-        engine=study.engine,
-        hadoop=hadoop_version(study.engine),
-    )
-    keys = {"name", "description", "baseline", "vary", "given"}
-    said = study.experiment.model_dump(include=keys)
-    called, names = {cell.source: cell.policy for cell in study.cells}, names_in(study.experiment)
-    said["expect"] = [resolved(each, names, called) for each in study.experiment.expect]
+    inputs["spark"] = REQUIREMENTS.read_bytes()
+    names = names_in(study.experiment)
+    made = run_manifest(study.experiment, names, study.cells, inputs, study.command)
     mixes = {name: mix.model_dump(mode="json") for name, mix in study.mixes.items()}
-    return made | {"experiment": said, "mixes": mixes}
+    return made | {"mixes": mixes}
