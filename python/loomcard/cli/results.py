@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loomcard.cli.commands import INTERRUPTED
 from loomcard.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from loomcard.report.runs import Study
 
+INTERRUPTED = 130
 DETAILS = ("resource_types", "capacity", "queues", "jain_windows", "window_ms", "folder")
 
 Policies = Annotated[
@@ -28,7 +28,7 @@ Policies = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", help="The run folder. Default: run/NAME of what is run.")
 ]
-ReplayedRun = Annotated[
+Again = Annotated[
     bool, typer.Option("--again", help="Run cells again that have run, inputs unchanged.")
 ]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loomcard.cli.output import Json, command_line, waiting
-from loomcard.cli.results import Out, Policies, ReplayedRun, print_end
+from loomcard.cli.results import Again, Out, Policies, print_end
 from loomcard.cluster import paths
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def run(
     processes: Processes = None,
     over: Over = None,
     journal: Journal = None,
-    again: ReplayedRun = False,
+    again: Again = False,
     as_json: Json = False,
 ) -> None:
     """Simulate a workload or an experiment, or run it on a cluster (`simulate` and `run` are one).

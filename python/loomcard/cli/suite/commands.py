@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from loomcard.cli.output import ClusterKind, Json, On, command_line, console, print_json, waiting
-from loomcard.cli.results import Out, Policies, ReplayedRun
+from loomcard.cli.results import Again, Out, Policies
 from loomcard.suite import environment
 from loomcard.suite.benchmarks import BENCHMARKS, SIZES, Size, SuiteError
 from loomcard.suite.shipped_mixes import shipped
@@ -109,7 +109,7 @@ def run(
         typer.Option("--size", help=f"Of benchmarks by name: {', '.join(SIZES)}. Default: tiny."),
     ] = None,
     out: Out = None,
-    again: ReplayedRun = False,
+    again: Again = False,
     folder: Environment = None,
     as_json: Json = False,
 ) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from loomcard.cli.commands import INTERRUPTED
 from loomcard.cli.output import ClusterKind, console, print_json, printable, waiting
+from loomcard.cli.results import INTERRUPTED
 from loomcard.cluster import paths
 from loomcard.cluster.embedded import LocalCluster, resource_manager
 from loomcard.suite.benchmarks import SuiteError
