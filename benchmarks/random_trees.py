@@ -2,7 +2,7 @@
 guarantee, and how soon a leaf that wakes has its share.
 
 On the paper's rules as pure functions (`benchmarks/hdrf_pool.py`), without a cluster.
-docs/policies/hdrf.md holds the figures. Run it with `make hdrf-trees`.
+docs/papers/hdrf.md holds the figures. Run it with `make hdrf-trees`.
 """
 
 from __future__ import annotations

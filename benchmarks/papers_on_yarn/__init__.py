@@ -1,1 +1,1 @@
-"""The papers' policies on a real ResourceManager: `make papers-reality`, docs/papers/on-yarn.md."""
+"""The papers' policies on a real ResourceManager (docs/papers/experiments.md)."""

@@ -1,4 +1,4 @@
-"""The tables of docs/papers/on-yarn.md, from the parts' documents."""
+"""The tables of docs/papers/experiments.md, from the parts' documents."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_study_counts_and_is_the_same_again():
 
 
 def test_the_command_prints_a_table_or_json(monkeypatch):
-    """The columns that docs/policies/hdrf.md explains."""
+    """The columns that docs/papers/hdrf.md explains."""
     row = Row(2, 3, "static", 5, 1, 0, [0.01, 0.02], 0.2, None, 5)
     monkeypatch.setattr(random_trees, "study", lambda *_, **__: iter([row]))
     app = random_trees.typer.Typer()

@@ -1,4 +1,4 @@
-"""The tables: cells, notes, figures, and the page below its mark."""
+"""The tables: cells, notes, and the page below its mark."""
 
 from loomcard.stress import table
 from loomcard.stress.design import DESIGNS
@@ -25,12 +25,11 @@ def test_cells_of_one_reason_share_a_note():
     assert list(numbers.values()) == [1, 1, 2]
 
 
-def test_the_markdown_has_every_cell_note_and_figure():
+def test_the_markdown_has_every_cell_and_note():
     text = table.markdown([GOOD, BAD, KNOWN])
-    assert "| node-sized | ok |" in text
+    assert "| node-sized | ok |  | three tasks" in text
     assert f"2. {DESIGN.why}" in text
-    assert "1. A defect: drf in swap, sound." in text
-    assert "| drf | swap | sound | ZeroDivisionError: x | 1 |" in text
+    assert "1. A defect: drf in swap, sound: ZeroDivisionError: x." in text
 
 
 def test_a_page_keeps_what_stands_above_its_mark(tmp_path):

@@ -54,35 +54,25 @@ def cell(verdict: Verdict, numbers: Mapping[Violation, int]) -> str:
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:
-    """Return the table, the notes, and the figures of every cell that is not ``ok``."""
+    """Return the table, and a note for every cell that is not ``ok``."""
     policies = list(dict.fromkeys(v.policy for v in verdicts))
     found = violations(verdicts)
     numbers = notes(found)
-    lines = [f"| scenario | {' | '.join(policies)} |", "|---" * (len(policies) + 1) + "|"]
+    lines = [f"| scenario | {' | '.join(policies)} | what happens |"]
+    lines += ["|---" * (len(policies) + 2) + "|"]
     by_cell = {(v.scenario, v.policy): cell(v, numbers) for v in verdicts}
     for name in dict.fromkeys(v.scenario for v in verdicts):
         cells = (by_cell.get((name, policy), "") for policy in policies)
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    lines += ["", "## Scenarios", "", "| scenario | what happens | must hold |", "|---|---|---|"]
-    for name in dict.fromkeys(v.scenario for v in verdicts):
-        scenario = SCENARIOS[name]()
-        words = ", ".join(dict.fromkeys(each.name for each in scenario.requires))
-        lines.append(f"| {name} | {scenario.about} | {words} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {SCENARIOS[name]().about} |")
     if found:
         lines += ["", "## Notes", ""]
         lines += [f"{n}. {why}" for n, why in dict.fromkeys(_note(r, numbers[r]) for r in found)]
-        lines += ["", "## What was seen", "", "| policy | scenario | predicate | seen | note |"]
-        lines += ["|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(violation[:4])} | {numbers[violation]} |" for violation in found]
     return "\n".join(lines) + "\n"
 
 
 def _note(violation: Violation, number: int) -> tuple[int, str]:
-    return (
-        number,
-        violation.why
-        or f"A defect: {violation.policy} in {violation.scenario}, {violation.predicate}.",
-    )
+    where = f"{violation.policy} in {violation.scenario}, {violation.predicate}"
+    return number, violation.why or f"A defect: {where}: {violation.seen}."
 
 
 def write(page: Path, verdicts: Sequence[Verdict]) -> None:

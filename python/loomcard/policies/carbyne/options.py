@@ -1,4 +1,4 @@
-"""The options of Carbyne with their defaults; docs/policies/carbyne.md says what they do."""
+"""The options of Carbyne with their defaults; docs/papers/carbyne.md says what they do."""
 
 from __future__ import annotations
 

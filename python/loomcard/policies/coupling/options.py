@@ -1,4 +1,4 @@
-"""The options of Coupling with their defaults; docs/policies/coupling.md says what they do."""
+"""The options of Coupling with their defaults; docs/papers/coupling.md says what they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of DRESS with their defaults; docs/policies/dress.md says what they do."""
+"""The options of DRESS with their defaults; docs/papers/dress.md says what they do."""
 
 from __future__ import annotations
 
