@@ -282,7 +282,7 @@ def main(
     except YarnTestsError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
-    text = tables(found, catalog.left_out, catalog.explained)
+    text = tables(found, catalog.explained)
     if write is not None:
         write.write_text(write.read_text().partition(MARK)[0] + MARK + text)
     typer.echo(text)

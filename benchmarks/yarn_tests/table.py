@@ -23,28 +23,29 @@ class Outcome:
         return f"{self.name}#{self.test}"
 
 
-def tables(
-    found: Sequence[Outcome], left_out: Mapping[str, str],
-    explained: Mapping[str, Mapping[str, str]],
-) -> str:  # fmt: skip
+def tables(found: Sequence[Outcome], explained: Mapping[str, Mapping[str, str]]) -> str:
     """What the page has below MARK, in Markdown."""
     schedulers = list(dict.fromkeys(row.scheduler for row in found))
     parts = ["## Passed of those that ran\n", table(found, schedulers)]
-    for scheduler in schedulers:
+    for scheduler in (each for each in schedulers if each != "fifo"):  # it lacks much by design
         rows = [r for r in found if r.scheduler == scheduler and r.outcome in ("failed", "cut")]
         parts.append(f"## What fails under {scheduler}\n")
         parts.append(failures(rows, explained.get(scheduler) or {}))
-    parts.append("## Left out for all\n")
-    parts.append("".join(f"- `{key}`: {why}\n" for key, why in left_out.items()) or "Nothing.\n")
     return "\n".join(parts)
 
 
 def table(found: Sequence[Outcome], schedulers: Sequence[str]) -> str:
-    """One row a class, and two sums: of all, and of the tests that ran under every scheduler."""
+    """A row for each class in which anything fails, the sum of the others, and two sums of all: of
+    every test, and of the tests that ran under every scheduler.
+    """
     lines = [f"| class | {' | '.join(schedulers)} |", "|---" * (len(schedulers) + 1) + "|"]
-    for name in dict.fromkeys(row.name for row in found):
+    bad = {row.name for row in found if row.outcome in ("failed", "cut")}
+    for name in dict.fromkeys(row.name for row in found if row.name in bad):
         cells = [cell([r for r in found if (r.name, r.scheduler) == (name, s)]) for s in schedulers]
         lines.append(f"| {name} | {' | '.join(cells)} |")
+    good = [[r for r in found if r.name not in bad and r.scheduler == s] for s in schedulers]
+    classes = len({row.name for row in found} - bad)
+    lines.append(f"| {classes} other classes | {' | '.join(map(cell, good))} |")
     each = [[r for r in found if r.scheduler == scheduler] for scheduler in schedulers]
     lines.append(f"| **all** | {' | '.join(cell(rows) for rows in each)} |")
     ran = [{r.key for r in rows if r.outcome in ("passed", "failed")} for rows in each]
@@ -63,11 +64,11 @@ def cell(rows: Iterable[Outcome]) -> str:
 
 
 def failures(rows: Sequence[Outcome], explained: Mapping[str, str]) -> str:
-    """Each failure with its explanation; one that has none says so, with what the test said."""
-    lines = []
+    """Each reason with the tests that fail for it; one without says so, with the test's message."""
+    by_reason: dict[str, list[str]] = {}
     for row in rows:
-        name = row.key if row.test else row.name
-        said = row.message.replace("|", "/").replace("\n", " ")[:200]
+        said = row.message.replace("|", "/").replace("\n", " ")[:100]
         why = explained.get(row.key) or explained.get(row.name) or f"**not explained**: {said}"
-        lines.append(f"- `{name}`: {why}\n")
+        by_reason.setdefault(why, []).append(f"`{row.key if row.test else row.name}`")
+    lines = (f"- {why}: {', '.join(names)}\n" for why, names in by_reason.items())
     return "".join(lines) or "Nothing.\n"

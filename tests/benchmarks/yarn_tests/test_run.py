@@ -20,18 +20,16 @@ def test_tables_count_what_ran_everywhere_and_name_each_failure() -> None:
     """A skipped test is neither passed nor failed; a failure nobody explained is shown as such."""
     text = tables(
         [
-            outcome("fifo", "a", "passed"), outcome("fifo", "b", "failed"),
-            outcome("fifo", "c", "skipped"),
+            outcome("capacity", "a", "passed"), outcome("capacity", "b", "failed"),
+            outcome("capacity", "c", "skipped"),
             outcome("loomcard", "a", "passed"), outcome("loomcard", "c", "failed"),
         ],
-        {"TestX#d": "for no other"},
-        {"fifo": {"TestX#b": "FIFO has no preemption"}},
+        {"capacity": {"TestX#b": "Capacity has no such queue"}},
     )  # fmt: skip
     assert "| TestX | 1/2 | 1/2 |" in text
     assert "| **the same tests** | 1/1 | 1/1 |" in text
-    assert "- `TestX#b`: FIFO has no preemption\n" in text
-    assert "- `TestX#c`: **not explained**: expected 1 / was 2\n" in text
-    assert "- `TestX#d`: for no other\n" in text
+    assert "- Capacity has no such queue: `TestX#b`\n" in text
+    assert "- **not explained**: expected 1 / was 2: `TestX#c`\n" in text
 
 
 def test_a_class_that_was_stopped_leaves_what_it_had(tmp_path: Path) -> None:
@@ -39,7 +37,7 @@ def test_a_class_that_was_stopped_leaves_what_it_had(tmp_path: Path) -> None:
     (tmp_path / "outcomes.jsonl").write_text('{"test":"a","outcome":"passed","ms":5}\n')
     found = list(outcomes(tmp_path, "fifo", Chosen("org.x.TestX")))
     assert [(row.key, row.outcome) for row in found] == [("TestX#a", "passed"), ("TestX#", "cut")]
-    assert "| TestX | 1/1 (cut) |" in tables(found, {}, {})
+    assert "| TestX | 1/1 (cut) |" in tables(found, {})
 
 
 def test_what_has_been_run_is_not_run_again(
