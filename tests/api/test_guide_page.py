@@ -14,7 +14,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 PUBLIC = re.compile(r"^(?:from|import) (\S+)", re.MULTILINE)
 
 
-BY_DESIGN = {"InTurn": [Clause.WAIT], "Polite": [Clause.IDLE], "InStep": [Clause.IDLE]}
+BY_DESIGN = {"InTurn": [Clause.WAIT], "Polite": [Clause.IDLE]}
 """What an example does not keep, and the page says so."""
 
 
@@ -33,4 +33,4 @@ def test_each_example_keeps_the_contract(block: str, tmp_path: Path) -> None:
 
 
 def test_there_are_as_many_as_the_page_promises() -> None:
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 5
