@@ -236,7 +236,9 @@ def test_a_real_run_replays_to_the_same_bytes(tmp_path: Path) -> None:
         return disks[0]
 
     engine = Cluster(config(queue("root", "drf"), queue("root.a", "fifo")), segment_rounds=3)
-    engine.session = Session(engine.hello, tmp_path, files=partial(JournalWriter, files=disk))
+    engine.session = Session(
+        engine.session.hello, tmp_path, files=partial(JournalWriter, files=disk)
+    )
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
         engine.add_app(app, queue=1)

@@ -3,11 +3,13 @@ state.
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from compiled import config, flat, queue
 from loomcard import ClusterView, Plan, Refused, fill, register
@@ -28,13 +30,17 @@ def running(policy: str = "drf") -> Cluster:
     return engine
 
 
+def spoil_batch(engine: Cluster, spoilt: Callable[[r.Batch], r.Batch]) -> None:
+    right = engine.batch
+    engine.batch = lambda now_ms: spoilt(right(now_ms))
+
+
 def spoil_sequence(engine: Cluster) -> None:
-    engine.seq += 1
+    spoil_batch(engine, lambda batch: replace(batch, first_seq=batch.first_seq + 1))
 
 
 def spoil_count(engine: Cluster) -> None:
-    right = engine.check()
-    engine.check = lambda: msgspec.structs.replace(right, applications=right.applications + 1)
+    spoil_batch(engine, lambda batch: replace(batch, check=replace(batch.check, applications=3)))
 
 
 def spoil_name(engine: Cluster) -> None:
@@ -46,9 +52,7 @@ def spoil_outcomes(engine: Cluster) -> None:
 
 
 def spoil_free(engine: Cluster) -> None:
-    right = engine.check()
-    wrong = msgspec.structs.replace(right, free=(right.free[0] + 4096, *right.free[1:]))
-    engine.check = lambda: wrong
+    spoil_batch(engine, lambda batch: replace(batch, check=replace(batch.check, free=(1, 1))))
 
 
 def forget_outcomes(engine: Cluster) -> None:
@@ -72,7 +76,7 @@ def test_what_cannot_be_right_asks_for_a_snapshot(spoil, says):
     plan = engine.exchange()
     assert says in plan.resync
     assert plan.decisions == []
-    engine.check = Cluster.check.__get__(engine)
+    engine.batch = Cluster.batch.__get__(engine)
     assert engine.exchange().resync is not None
 
 
@@ -227,7 +231,7 @@ def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():
         engine.round()
         records = [r.AskChangedRecord(0, 1, 20, key, False, (1024, 1), 1, {}, {}, True, "")
                    for key in reversed(range(keys))]  # fmt: skip
-        gone = [msgspec.structs.replace(record, count=0) for record in records]
+        gone = [replace(record, count=0) for record in records]
         mirror = engine.session.mirror
 
         def read(mirror=mirror, records=records, gone=gone):

@@ -25,8 +25,8 @@ def resource_manager(what: str, where: str) -> Cluster:
         ),
         tolerant=True,
     )
-    engine.hello.settings["policy_path"] = []
-    engine.session = Session(engine.hello)
+    engine.session.hello.settings["policy_path"] = []
+    engine.session = Session(engine.session.hello)
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
         engine.add_app(app, queue=app)
@@ -105,7 +105,7 @@ def test_an_interrupt_of_its_own_is_a_fault_too(where, cannot_build, monkeypatch
 def test_rounds_without_a_policy_are_missed_in_the_journal(tmp_path, cannot_build):
     """The plan says how many rounds are missing and why, and when they are kept again."""
     engine = resource_manager("base-exception", "build")
-    engine.session = Session(engine.hello, tmp_path)
+    engine.session = Session(engine.session.hello, tmp_path)
     reported = []
     for turn in range(5):
         if turn == 2:

@@ -49,8 +49,8 @@ class Slow:
 def timed(compiled: dict, clock: Clock, journal: Path, nodes: int = 1) -> Cluster:
     """A cluster whose rounds are late after DEADLINE_MS of the clock."""
     made = Cluster(compiled, journal=journal, segment_rounds=3)
-    made.hello.settings["round_deadline_ms"] = DEADLINE_MS
-    made.session = Session(made.hello, journal, clock=clock)
+    made.session.hello.settings["round_deadline_ms"] = DEADLINE_MS
+    made.session = Session(made.session.hello, journal, clock=clock)
     for node in range(1, nodes + 1):
         made.add_node(node, 1024 * 400, 400)
     return made

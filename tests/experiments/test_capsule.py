@@ -51,8 +51,8 @@ def kept(folder: Path, how: str, kind: str, *, answered: bool = True) -> Path:
     copies = folder / "copies"
     copies.mkdir()
     (copies / f"{digest}.py").write_text(SOURCE)
-    session = Session.restored({"hello": json.loads(r.write(engine.hello))}, copies)
-    lines = [f'["segment",{{"hello":{r.write(engine.hello)}}}]']
+    session = Session.restored({"hello": json.loads(r.write(engine.session.hello))}, copies)
+    lines = [f'["segment",{{"hello":{r.write(engine.session.hello)}}}]']
     for number, (batch, _) in enumerate(engine.history):
         text = batch.replace(
             json.dumps(flat(), sort_keys=True, separators=(",", ":")),

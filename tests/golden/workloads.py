@@ -246,7 +246,7 @@ def _at_random(cluster: Cluster, seed: int, **keys: bool) -> None:
     """A hundred rounds of it, without its end, in which only what is left is served."""
 
     def watch() -> None:
-        if cluster.round_number > 100:
+        if cluster.rounds >= 100:
             raise _Enough
 
     with suppress(_Enough):

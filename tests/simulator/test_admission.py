@@ -1,8 +1,8 @@
 """What a queue's limits do to simulated applications: rejected, failed or killed, as on YARN."""
 
 import scripted  # noqa: F401 - registers test policies
+from loomcard.engine.far_end import EPOCH
 from loomcard.results.metrics import facts
-from loomcard.simulator.resourcemanager import EPOCH
 from scenarios import app, compiled, run, scenario, stage
 
 LONG = 60_000

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import scripted  # noqa: F401 - registers test policies
 from loomcard import ClusterView, Plan, register
 from loomcard.api.pending_plan import PendingPlan
+from loomcard.engine.far_end import EPOCH
 from loomcard.engine.session import replay
 from loomcard.player.journal_reports import reported_states
 from loomcard.results.metrics import facts
 from loomcard.simulator import InvariantError, PolicyFaultError, Simulation, simulate
 from loomcard.simulator.invariants import check_agreement
-from loomcard.simulator.resourcemanager import EPOCH
 from loomcard.workload.scenario import write_scenario
 from scenarios import app, compiled, random_scenario, run, scenario, stage, times
 

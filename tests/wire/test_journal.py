@@ -275,7 +275,7 @@ def test_rounds_are_read_in_order_and_what_cannot_be_read_is_named_with_its_line
     found = list(rounds(tmp_path))
     assert [each.batch.round for each in found] == list(range(1, 21))
     assert [each.plan.round for each in found] == list(range(1, 21))
-    assert found[0].segment.hello == engine.hello
+    assert found[0].segment.hello == engine.session.hello
     first, *_ = segments(tmp_path)
     assert len(list(rounds(first))) == 7
     text = first.read_text().splitlines()

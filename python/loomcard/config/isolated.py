@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from loomcard.api.registry import PolicyNotFoundError, built_in, find
-from loomcard.engine.mirror import Mirror
+from loomcard.engine.far_end import FarEnd
 from loomcard.engine.round import PolicyTree
-from loomcard.wire import messages as r
 
 REMEDY: Final = "take out what ends it, such as os._exit(), or the library that crashes"
 FIRST_ROUND_S = 10.0
@@ -151,14 +150,9 @@ def first_round(
 
 
 def _decide(config: Mapping[str, Any], search: Sequence[Path] | None, notify: Notify) -> None:
-    types = resource_types(config)
-    records: list[r.AnyRecord] = [
-        r.SnapshotRecord(0, "check"),
-        r.ConfigRecord(0, 1, dict(config)),
-        r.SavedStateRecord(0, {}),
-    ]
-    mirror = Mirror(types, ["reservations"])
-    mirror.apply(r.Batch(1, 1, 0, r.Check(0, 0, 0, 0, (0,) * len(types)), records))
+    far_end = FarEnd("check", resource_types(config), config, {})
+    mirror = far_end.session.mirror
+    mirror.apply(far_end.batch(0))
     tree = PolicyTree(mirror, search)
     for number, instance in tree.instances.items():
         instance.policy = _Announcing(instance.policy, number, notify)

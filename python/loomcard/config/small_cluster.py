@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.api.pending_plan import PendingAllocation
 from loomcard.api.registry import built_in
 from loomcard.config import rules
 from loomcard.config.fit import place_of
 from loomcard.config.isolated import FIRST_ROUND_S, ChildEndedError, resource_types, run_isolated
-from loomcard.engine.mirror import Mirror
-from loomcard.engine.round import PolicyTree
+from loomcard.engine.far_end import FarEnd
 from loomcard.model.objects import Ask
 from loomcard.model.placement import place
 from loomcard.model.queue import Queue
@@ -76,37 +74,24 @@ def _warnings(text: str, config: Mapping[str, Any], said: Mapping[int, str]) -> 
 def _play(config: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]:
     """The leaf queues that got nothing, although they could be served at the end."""
     types = resource_types(config)
-    mirror = Mirror(types, ["reservations"])
     leaves = [n for n, queue in enumerate(config["queues"]) if queue["leaf"]]
-    mirror.absorb(
-        [
-            r.SnapshotRecord(0, "check"),
-            r.ConfigRecord(0, 1, dict(config)),
-            r.SavedStateRecord(0, {}),
-        ]
-    )
-    tree = PolicyTree(mirror, search)
-    records = _cluster(config, leaves, types)
-    nodes = [each.node for each in records if isinstance(each, r.NodeAddedRecord)]
-    beating = nodes if "heartbeats" in config["needs"] else []
-    served: set[Queue] = set()
+    far_end, served = FarEnd("check", types, config, {"policy_path": search}), set[int]()
+    far_end.on_allocated = lambda container: served.add(container.application.queue.number)
+    for record in _cluster(config, leaves, types):
+        far_end.send(record)
+    beating = far_end.state.nodes if "heartbeats" in config["needs"] else ()
     for second in range(SECONDS + 1):
-        mirror.changes, mirror.timers_due, mirror.rebuilt = [], {}, False
-        mirror.now_ms = mirror.state.shape_waits.now_ms = now_ms = 1000 * second
-        records += [r.NodeHeartbeatRecord(now_ms, node) for node in beating]
-        due = [instance for instance, at_ms in tree.timers.items() if at_ms <= now_ms]
-        mirror.absorb([*records, *(r.TimerFiredRecord(now_ms, instance) for instance in due)])
-        records = []
-        steps = tree.run().steps
-        served |= {
-            step.ask.application.queue for step in steps if isinstance(step, PendingAllocation)
-        }
-    state = mirror.state
+        now_ms = 1000 * second
+        for node in beating:
+            far_end.send(r.NodeHeartbeatRecord(now_ms, node))
+        far_end.ring(now_ms)
+        far_end.carry_out(far_end.next_plan(now_ms))
+    state = far_end.session.mirror.state
     asks = {app.queue: app.asks[0] for app in state.applications.values() if app.asks}
     return [
         queue.number
         for queue, ask in asks.items()
-        if queue not in served and _could_be_served(state, ask)
+        if queue.number not in served and _could_be_served(state, ask)
     ]
 
 

@@ -6,7 +6,7 @@ plans; their decisions were checked when they were made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from loomcard.api.pending_plan import PendingAllocation, PendingPreemption, PendingReservation, Step
@@ -15,7 +15,7 @@ from loomcard.model.reasons import Reason
 from loomcard.model.state import ClusterState
 from loomcard.wire.messages import Allocate, Decision, Preempt, Reserve, Unreserve
 
-Refusal = tuple[int, int, Reason]
+Refusal = tuple[int, int, str]
 """Index of the decision, how many of its containers were refused, and why."""
 
 
@@ -40,14 +40,21 @@ class Commit:
         self._preempted = preempted
         self._checked = checked
 
-    def run(self, decisions: Sequence[Decision], tags: Sequence[Any] = ()) -> None:
+    def run(
+        self, decisions: Sequence[Decision], tags: Sequence[Any] = (),
+        refused: Mapping[int, str] | None = None,
+    ) -> None:  # fmt: skip
         """Carry out the decisions that are allowed. ``tags``: the tags of the decisions'
-        containers, if any. Raises ValueError for a count that the ask does not have, unless limits
-        are checked.
+        containers, if any. ``refused``: reasons, by the index of a decision that is refused without
+        a check. Raises ValueError for a count that the ask does not have, unless limits are
+        checked.
         """
         for index, decision in enumerate(decisions):
             left = 1
-            if type(decision) is Allocate:
+            if refused and index in refused:
+                reason: str | None = refused[index]
+                left = decision.count if type(decision) is Allocate else 1
+            elif type(decision) is Allocate:
                 done, reason = self._allocate(decision, tags[index] if tags else None)
                 left = decision.count - done
             elif type(decision) is Preempt:

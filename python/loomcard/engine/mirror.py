@@ -1,5 +1,5 @@
-"""The Python side's copy of the cluster: records come in, state and events go out. Java (or the
-simulator) has the true state.
+"""The Python side's copy of the cluster: records come in, state and events go out. The engine,
+Java or ``far_end``, has the true state.
 
 A gap in the sequence, or counts that differ from the engine's, make the mirror untrustworthy. Then
 ``apply`` raises an error with the cause, and the engine's next batch begins with a snapshot.
@@ -31,8 +31,13 @@ class Mirror:
     the policies.
     """
 
-    def __init__(self, resource_types: Sequence[str], features: Sequence[str] = ()) -> None:
-        """``features``: the features that the engine states in its handshake."""
+    def __init__(
+        self, resource_types: Sequence[str], features: Sequence[str] = (), *, heard: bool = True
+    ) -> None:
+        """``features``: the features that the engine states in its handshake. ``heard``: policies
+        hear of the changes; otherwise these are not kept.
+        """
+        self._heard = heard
         self.types = list(resource_types)
         self.state = ClusterState(self.types)
         self.state.reservations.allowed = self._can_reserve = "reservations" in features
@@ -93,22 +98,27 @@ class Mirror:
         self.in_flight = steps
         self.in_flight_round = round_number
 
-    def _compare(self, check: r.Check) -> None:
+    def check(self, *, free: bool = True) -> r.Check:
+        """Return the figures by which a mirror is compared with the engine's state."""
         state = self.state
-        mine = r.Check(
+        return r.Check(
             len(state.nodes),
             len(state.applications),
             len(state.containers),
             state.pending_total,
-            tuple(state.free) if check.free else (),
+            tuple(state.free) if free else (),
         )
+
+    def _compare(self, check: r.Check) -> None:
+        mine = self.check(free=bool(check.free))
         if mine != check:
             raise UntrustworthyError(f"the engine counts {check}, the mirror {mine}")
 
     def _add_event(
         self, kind: type[ev.Event], record: r.Record, leaf: Queue | None, *facts: Any
     ) -> None:
-        self.changes.append((kind, record.at_ms, self.sequence, leaf, facts))
+        if self._heard:
+            self.changes.append((kind, record.at_ms, self.sequence, leaf, facts))
 
     # Whole state
 
@@ -264,7 +274,8 @@ class Mirror:
         old, old_size = (before.count, before.size) if before is not None else (0, new_size)
         ask = self.state.set_ask(attempt, key, new_size, record.label, record.is_am)
         ask.relax_locality, ask.strict_racks = record.relax_locality, record.strict_racks
-        ask.hosts, ask.racks = record.hosts, record.racks
+        # Copies: the engine's state may follow the same record.
+        ask.hosts, ask.racks = dict(record.hosts), dict(record.racks)
         if old == 0:
             ask.reported_reason = None
         self.state.demand(ask, record.count)

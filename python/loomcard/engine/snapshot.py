@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from loomcard.api.pending_plan import PendingAllocation, PendingPreemption, Step, as_decision
 from loomcard.engine.carry_out import repeat
 from loomcard.engine.mirror import Mirror
 from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
+from loomcard.model.state import ClusterState
 from loomcard.wire import messages as r
 from loomcard.wire.decisions import read_decisions, write_decisions
 from loomcard.wire.plain_data import decode, encode
@@ -19,13 +21,14 @@ from loomcard.wire.plain_data import decode, encode
 def dump(mirror: Mirror) -> dict[str, Any]:
     """Return the state before the plan in flight, and that plan; the mirror does not change."""
     state, before = mirror.state, _Before(mirror.in_flight)
+    records = [*_records(state, before), *map(_container, state.containers.values())]
     return {
         "sequence": mirror.sequence,
         "now_ms": mirror.now_ms,
         "version": mirror.version,
         "config": mirror.config,
         "saved": mirror.saved,
-        "records": msgspec.to_builtins(_records(mirror, before)),
+        "records": msgspec.to_builtins(records),
         "containers": [
             [c.number, *_extra(c, before.preempting(c))] for c in state.containers.values()
         ],
@@ -127,8 +130,16 @@ def _extra(c: Container, preempting_since: int | None) -> list[Any]:
     return [c.started_ms, preempting_since, c.instance, c.origin, encode(c.tag)]
 
 
-def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
-    state = mirror.state
+def live_records(state: ClusterState, now_ms: int) -> list[r.AnyRecord]:
+    """Return the records that build a state without a plan in flight, as of ``now_ms``; its
+    containers run from then on.
+    """
+    records = _records(state, _Before([]))
+    records += [replace(_container(c), state="running") for c in state.containers.values()]
+    return [replace(record, at_ms=now_ms) for record in records]
+
+
+def _records(state: ClusterState, before: _Before) -> list[r.AnyRecord]:
     records: list[r.AnyRecord] = [
         r.NodeAddedRecord(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared)
         for n in state.nodes.values()
@@ -139,7 +150,6 @@ def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
             records += [_attempt(attempt), r.AttemptRemovedRecord(0, attempt.number, "")]
         for attempt in app.attempts.values():
             records += _attempt_with_asks(attempt, before)
-    records += [_container(c) for c in state.containers.values()]
     return records
 
 

@@ -1,8 +1,7 @@
 """A cluster in a few lines, for tests of policies: rounds by hand, and an engine that may refuse.
 
-It sends a Session the messages that the ResourceManager sends, so that a policy is called exactly
-as in production. Its own state of the cluster follows the records that it sends. It carries plans
-out on that state as the simulator does, and counts everything again after each plan.
+It is the far end of a session, as the simulator is, so that a policy is called exactly as in
+production. It counts everything again after each plan.
 """
 
 from __future__ import annotations
@@ -13,21 +12,16 @@ from typing import Any
 
 from loomcard.api.pending_plan import PendingPreemption
 from loomcard.api.report import values_of
-from loomcard.engine.carry_out import Commit
-from loomcard.engine.mirror import Mirror
-from loomcard.engine.session import Session
-from loomcard.engine.timers import Timers
-from loomcard.model.objects import Application, Ask, Container, Node
+from loomcard.engine.far_end import EPOCH, FarEnd
+from loomcard.model.objects import Ask, Container, Node
 from loomcard.model.reasons import Reason
 from loomcard.model.renamed import warn_renamed
-from loomcard.model.state import ClusterState
 from loomcard.simulator.invariants import InvariantError, check_state
 from loomcard.testing.allocated import Allocated, Key
 from loomcard.testing.policy_configs import compiled
 from loomcard.wire import messages as r
 
 TYPES = ("memory_mb", "vcores")
-EPOCH = 1_700_000_000_000
 
 
 class BrokenPlanError(AssertionError):
@@ -46,7 +40,7 @@ class PolicyRaisedError(AssertionError):
         self.fault = fault
 
 
-class Cluster:
+class Cluster(FarEnd):
     """Drives a policy round by round.
 
     ``policy``: an object, its class, the name of a registered policy or ``path/to/file.py:Class``,
@@ -75,40 +69,19 @@ class Cluster:
         self.tolerant = tolerant
         settings = {"journal_segment_rounds": segment_rounds, "saved_every_ms": 1000}
         settings |= {} if round_containers is None else {"round_containers": round_containers}
-        facts = ("test", "3.4.2", list(resource_types), ["reservations"], settings)
-        self.hello = r.Hello(r.SCHEMA, EPOCH, *facts)
-        self.session = Session(self.hello, journal)
-        self.now, self.seq, self.round_number, self.next_container = 0, 1, 1, 1
-        self._engine = Mirror(resource_types, self.hello.features)
-        self._engine.absorb([r.ConfigRecord(0, 1, self.compiled)])
+        super().__init__("test", resource_types, self.compiled, settings, journal, saved)
+        self.now = 0
         self._shrunk = False  # a node was lost or is smaller: queues may exceed their maxima
-        self.saved: dict[str, Any] = {} if saved is None else saved
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last reported
         self.reports: dict[str, dict[str, Any]] = {}  # by queue, the last report of its policies
-        self.timers = Timers()  # by instance, when it is to be called
-        self._sent_reservations = 0  # the version that was last sent; -1: send again
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
-        self.outcomes: r.OutcomesRecord | None = None
         self.in_round = False  # a plan is not carried out yet, or a check failed before that
-        self.waiting: list[r.AnyRecord] = self._opening("start")
+        self.on_preempted = self._preempted
         self._preempted_at: dict[int, int] = {}  # by container, when its grace ends
         for number, amounts in enumerate(nodes, 1):
             self.add_node(number, *amounts)
 
-    def _opening(self, reason: str) -> list[r.AnyRecord]:
-        config = r.ConfigRecord(self.now, 1, self.compiled)
-        return [
-            r.SnapshotRecord(self.now, reason),
-            config,
-            r.SavedStateRecord(self.now, dict(self.saved)),
-        ]
-
     # Its contents
-
-    @property
-    def state(self) -> ClusterState:
-        """The engine's own state of the cluster."""
-        return self._engine.state
 
     @property
     def nodes(self) -> dict[int, tuple[int, ...]]:
@@ -230,55 +203,15 @@ class Cluster:
                 self.send(r.NodeHeartbeatRecord(self.now, number))
 
     def snapshot(self, reason: str = "test") -> None:
-        """Send the engine's whole state again: the mirror and every memory are rebuilt."""
-        self.outcomes, self.timers = None, Timers()
-        self._sent_reservations = -1
-        self.waiting = self._opening(reason)
-        self.waiting += [
-            r.NodeAddedRecord(
-                self.now, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared
-            )
-            for n in self.state.nodes.values()
-        ]  # fmt: skip
-        for _, app in sorted(self.state.applications.items()):
-            self.waiting += self._application(app)
-        self.waiting += [
-            r.AskChangedRecord(
-                self.now, *ask.key, ask.is_am, tuple(ask.size), ask.count, dict(ask.hosts),
-                dict(ask.racks), ask.relax_locality, ask.label, ask.strict_racks,
-            )
-            for ask in self.asks.values()
-        ]  # fmt: skip
-        for g in self.containers.values():
-            facts = (g.number, g.attempt, g.number, g.node, g.size, *g.ask[1:])
-            self.waiting.append(
-                r.ContainerAddedRecord(self.now, *facts, g.is_am, "running", "policy")
-            )
-
-    def _application(self, app: Application) -> list[r.AnyRecord]:
-        number = app.number
-        records: list[r.AnyRecord] = [
-            r.ApplicationAddedRecord(
-                self.now, number, app.id, app.queue.number, app.user, app.name, app.type, app.tags,
-                app.priority, app.submitted_ms, app.hints,
-            ),
-            r.AttemptAddedRecord(self.now, number, number, 1, True),
-            r.AttemptRegisteredRecord(self.now, number),
-        ]  # fmt: skip
-        if number in app.attempts and app.attempts[number].blacklist:
-            records.append(
-                r.BlacklistRecord(self.now, number, sorted(app.attempts[number].blacklist))
-            )
-        return records
+        """Send the whole state again: the mirror and every memory are rebuilt."""
+        self.resync(reason, self.now)
 
     def send(self, record: r.AnyRecord) -> None:
-        """Add a record to the next batch, and apply it to the engine's own state."""
+        """Let a record happen to the cluster, and add it to the next batch."""
         self._shrunk |= isinstance(
             record, r.NodeRemovedRecord | r.NodeResizedRecord | r.NodeRelabelledRecord
         )
-        self.waiting.append(record)
-        self._engine.absorb([record])
-        self._engine.changes = []  # they are not read here
+        super().send(record)
 
     # Rounds
 
@@ -303,82 +236,44 @@ class Cluster:
     def exchange(self, advance_ms: int = 10) -> r.PlanReply:
         """Send the waiting records, outcomes first, and return the plan."""
         self.now, self.in_round = self.now + advance_ms, True
-        self._what_is_due()
-        records = [*self.waiting, *self._changed_reservations()]
-        records[:0] = [] if self.outcomes is None else [self.outcomes]
-        self.waiting, self.outcomes = [], None
-        text = r.write(r.Batch(self.round_number, self.seq, self.now, self.check(), records))
-        self.seq += len(records)
-        reply_text = self.session.decide(text)
-        self.history.append((text, reply_text))
-        plan = r.read_reply(reply_text)
-        assert isinstance(plan, r.PlanReply)
-        self.saved.update(plan.saved)
+        self.ring(self.now)
+        for number, at_ms in list(self._preempted_at.items()):
+            if at_ms <= self.now:
+                self.complete(number, "preempted")
+        plan = self.next_plan(self.now)
         self.reports.update({path: values_of(report) for path, report in plan.reports.items()})
         self.reasons |= {(*key,): reason for *key, reason, _ in plan.waits}  # type: ignore[misc]
         self.reasons = {key: why for key, why in self.reasons.items() if key in self.asks}
         return plan
 
-    def check(self) -> r.Check:
-        """Return the figures by which the mirror is compared with the engine."""
-        state = self.state
-        counts = (len(state.nodes), len(state.applications), len(state.containers))
-        return r.Check(*counts, state.pending_total, tuple(state.free))
-
-    def _changed_reservations(self) -> list[r.AnyRecord]:
-        """Return the list of reservations if the mirror may have another list."""
-        reservations = self.state.reservations
-        reservations.expire(self.now)
-        if reservations.version == self._sent_reservations:
-            return []
-        self._sent_reservations = reservations.version
-        return [r.ReservationsRecord(self.now, reservations.rows())]
-
-    def _what_is_due(self) -> None:
-        for instance in self.timers.ring(self.now):
-            self.send(r.TimerFiredRecord(self.now, instance))
-        for number, at_ms in list(self._preempted_at.items()):
-            if at_ms <= self.now:
-                self.complete(number, "preempted")
+    def answer(self, batch: r.Batch) -> r.PlanReply:
+        """Return the session's plan for a batch; both cross the wire as text."""
+        text = r.write(batch)
+        reply = self.session.decide(text)
+        self.history.append((text, reply))
+        plan = r.read_reply(reply)
+        assert isinstance(plan, r.PlanReply)
+        return plan
 
     def commit(self, plan: r.PlanReply, late: bool = False) -> list[Allocated]:
         """Carry out a plan on the engine's own state; the next batch begins with the outcomes.
         Raises BrokenPlanError for a decision that no plan may contain.
         """
         found: list[Container] = []
-        first = self.next_container
+        self.on_allocated = found.append
         too_full = [node for node in self.state.nodes.values() if min(node.free, default=0) < 0]
-
-        def allocated(container: Container) -> None:
-            self.state.confirm(container, self.next_container, self.next_container)
-            self.next_container += 1
-            found.append(container)
-
-        def preempted(step: PendingPreemption) -> None:
-            self._preempted_at[step.container.number] = self.now + step.grace_ms
-
-        commit = Commit(self.state, self.now, allocated, preempted)
-        refused: list[tuple[int, int, str]] = []
-        for index, decision in enumerate(plan.decisions):
-            reason = "LATE" if late else self.refuse(decision)
-            if reason is not None:
-                count = decision.count if isinstance(decision, r.Allocate) else 1
-                refused.append((index, count, reason))
-                continue
-            commit.run([decision])
-            if commit.refusals and not refused:
-                raise _broken(decision, commit.refusals[0][2])
-            refused += [(index, count, str(why)) for _, count, why in commit.refusals]
-            commit.refusals.clear()
+        reasons = ["LATE" if late else self.refuse(decision) for decision in plan.decisions]
+        refused = {index: reason for index, reason in enumerate(reasons) if reason is not None}
+        refusals = self.carry_out(plan, refused)
+        # After a decision that was refused on purpose, others may not be possible any more.
+        if refusals and refusals[0][0] not in refused:
+            raise _broken(plan.decisions[refusals[0][0]], refusals[0][2])
         self._recount(too_full)
-        if refused:
-            self._sent_reservations = -1
-        for instance, at_ms in plan.timers:
-            self.timers.put(instance, at_ms)
-        numbers = [container.number for container in found]
-        self.outcomes = r.OutcomesRecord(self.now, plan.round, first, numbers, refused)
-        self.round_number, self.in_round = self.round_number + 1, False
+        self.in_round = False
         return [Allocated.of(container) for container in found]
+
+    def _preempted(self, step: PendingPreemption) -> None:
+        self._preempted_at[step.container.number] = self.now + step.grace_ms
 
     def _recount(self, too_full: list[Node]) -> None:
         try:
@@ -402,5 +297,5 @@ _CLAUSES = {Reason.LABEL: "label"} | dict.fromkeys(
 )  # fmt: skip
 
 
-def _broken(decision: r.Decision, reason: Reason) -> BrokenPlanError:
-    return BrokenPlanError(_CLAUSES.get(reason, "over-allocates"), f"{decision}: {reason}")
+def _broken(decision: r.Decision, reason: str) -> BrokenPlanError:
+    return BrokenPlanError(_CLAUSES.get(Reason(reason), "over-allocates"), f"{decision}: {reason}")

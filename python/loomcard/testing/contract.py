@@ -209,8 +209,8 @@ def _decides_alike(trial: Trial) -> None:
     if trial.completed is None:
         return
     completed = trial.cluster = trial.completed
-    settings = {**completed.hello.settings, "journal_segment_rounds": 4}
-    hello = msgspec.structs.replace(completed.hello, settings=settings)
+    settings = {**completed.session.hello.settings, "journal_segment_rounds": 4}
+    hello = msgspec.structs.replace(completed.session.hello, settings=settings)
     with tempfile.TemporaryDirectory() as folder:
         session = Session(hello, Path(folder))
         for number, (batch, plan) in enumerate(completed.history, 1):

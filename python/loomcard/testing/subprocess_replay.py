@@ -38,7 +38,7 @@ def plans_in_subprocess(clusters: list[Cluster], hash_seed: int) -> list[list[st
             for name, cls in zip(names, classes, strict=True)
         ],
         "runs": [
-            [msgspec.to_builtins(cluster.hello), [batch for batch, _ in cluster.history]]
+            [msgspec.to_builtins(cluster.session.hello), [batch for batch, _ in cluster.history]]
             for cluster in clusters
         ],
     }
