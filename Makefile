@@ -12,7 +12,7 @@ export MAVEN_OPTS := $(strip $(MAVEN_OPTS) -Djansi.noreset=true)
 JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 
 # The folders are among the sources so that a file that goes away is noticed too.
-JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests \) -prune -o \
+JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests -o -name lines \) -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 CLASS_PATH := jvm-bridge/dist/target/classpath.txt
 JARS := jvm-bridge/dist/target/.made
@@ -20,6 +20,8 @@ COMPILED := .venv-compiled/.made
 # What the compiled build is made of.
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
+# The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
+RELEASES := 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
 .PHONY: help setup python environment demo test rest test-all lint docs unit coverage java lines lock explore golden yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
 .NOTPARALLEL:
@@ -83,8 +85,9 @@ java: setup  ## Java style and tests, and Error Prone
 	@$(MVN) test
 	@$(MVN) -Perror-prone -pl shim compile
 
-lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile, what breaks on 2.7.7 is printed
-	@jvm-bridge/hadoop-lines.sh
+lines: setup  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
+	@jvm-bridge/lines/fetch.sh $(RELEASES)
+	@$(MVN)/lines test
 
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
 	@$(BIN)/pytest -q -n 2 -m "not slow and not cluster and not docker"

@@ -38,7 +38,7 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
         "python": [[*PYTEST, "-m", f"not ({QUICK})"]],
         "java": [
             [*MAVEN, "-Perror-prone", "-pl", "shim", "compile"],
-            ["jvm-bridge/hadoop-lines.sh"],
+            ["make", "-s", "lines"],
         ],
     },
 }

@@ -17,7 +17,7 @@ import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.ContainerResizes;
 import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.Headroom;
 import org.loomcard.yarn.queues.QueueTree;
@@ -156,7 +156,7 @@ final class AmHeartbeat {
       List<Container> increased = attempt.pullNewlyIncreasedContainers();
       List<Container> promoted = attempt.pullNewlyPromotedContainers();
       resizes.fetched(attempt, increased, promoted);
-      return HadoopCompat.allocation(attempt, containers, headroom, increased, decreased, promoted,
+      return HadoopCalls.allocation(attempt, containers, headroom, increased, decreased, promoted,
           demoted);
     }
   }

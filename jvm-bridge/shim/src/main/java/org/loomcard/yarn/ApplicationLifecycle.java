@@ -24,6 +24,7 @@ import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.TrialGate;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -95,7 +96,7 @@ final class ApplicationLifecycle {
         attempt.transferStateFromPreviousAttempt(application.getCurrentAppAttempt());
       }
       application.setCurrentAppAttempt(attempt);
-      HadoopCompat.countAttempt(known.queue().getMetrics(), known.user(), attempt.getUnmanagedAM());
+      HadoopCalls.countAttempt(known.queue().getMetrics(), known.user(), attempt.getUnmanagedAM());
       LOG.info("Added attempt {} of {}", id, known.user());
       if (!recovering) {
         rmContext.getDispatcher().getEventHandler()

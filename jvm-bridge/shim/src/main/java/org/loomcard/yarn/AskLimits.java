@@ -11,7 +11,7 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.config.BridgeConfig;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.state.AskRows;
 import org.loomcard.yarn.state.LoomcardAttempt;
@@ -98,7 +98,7 @@ final class AskLimits {
     boolean allFit = all <= enough && userHasRoom;
     long more = 0;
     for (Map.Entry<SchedulerRequestKey, List<ResourceRequest>> key : asked.entrySet()) {
-      Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key.getKey());
+      Map<String, ResourceRequest> rows = HadoopCalls.rows(attempt, key.getKey());
       long before = AskRows.weightOf(rows.values());
       if (allFit && before + AskRows.weightOf(key.getValue()) <= limits.maxKeyRows) {
         continue;
@@ -197,6 +197,6 @@ final class AskLimits {
     if (known != null) {
       known.updateAMLaunchDiagnostics(message);
     }
-    throw HadoopCompat.refusedAsks(message);
+    throw HadoopCalls.refusedAsks(message);
   }
 }

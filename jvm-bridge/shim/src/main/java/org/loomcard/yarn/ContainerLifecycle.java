@@ -8,7 +8,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.ContainerEndKind;
 import org.loomcard.yarn.state.ContainerEntry;
@@ -73,10 +73,10 @@ final class ContainerLifecycle {
       String partition = node == null ? "" : node.getPartition();
       if (attempt.containerCompleted(container, status, event, partition)) {
         attempt.application().charges().end(id);
-        HadoopCompat.audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
+        HadoopCalls.audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
         cluster.containerEnded(id, ContainerEndKind.of(status, event), status.getExitStatus());
         for (RMContainer update : cluster.updatesOf(id)) {
-          HadoopCompat.clearRequest(update);
+          HadoopCalls.clearRequest(update);
           yarn.completedContainer(update, status, RMContainerEventType.KILL);
         }
       }

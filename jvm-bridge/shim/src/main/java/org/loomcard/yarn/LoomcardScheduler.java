@@ -196,7 +196,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
    */
   @Override
   public void reinitialize(Configuration conf, RMContext context) throws IOException {
-    rereadSettings(conf);
+    reinitializeMonitors(conf);
     if (isInState(STATE.STARTED)) {
       ConfigSwapResult result =
           rounds.refresh(UserGroupInformation.getCurrentUser().getShortUserName());

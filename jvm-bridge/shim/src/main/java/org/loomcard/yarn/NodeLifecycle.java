@@ -2,6 +2,7 @@ package org.loomcard.yarn;
 
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.util.Time;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
@@ -72,10 +74,20 @@ final class NodeLifecycle {
         rmContext.getNodeLabelManager().activateNode(node.getNodeID(), node.getTotalResource());
       }
       count(node);
-      yarn.recoverContainersOnNode(reports, rmNode);
+      recover(node, reports);
       LOG.info("Added node {}; the cluster has {}", node.getNodeID(), yarn.getClusterResource());
     }
     rounds.signal();
+  }
+
+  /** Enters the containers that a new node reports; only after a restart it has some. */
+  private void recover(LoomcardNode node, List<NMContainerStatus> reports) {
+    yarn.recoverContainersOnNode(reports, node.getRMNode());
+    node.getCopiedListOfRunningContainers().stream()
+        .filter(each -> each.getExecutionType() == ExecutionType.GUARANTEED)
+        .sorted(Comparator.comparing(RMContainer::getContainerId))
+        .forEach(each -> cluster.containerRecovered(
+            yarn.getCurrentAttemptForContainer(each.getContainerId()), node, each));
   }
 
   /** Counts the node's capacity to its partition, of which the queues get their shares. */

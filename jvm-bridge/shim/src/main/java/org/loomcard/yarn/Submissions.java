@@ -15,7 +15,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSch
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.TrialGate;
 import org.loomcard.yarn.config.PolicyConfig;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
@@ -125,10 +125,10 @@ final class Submissions {
       boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
           && app.getApplicationSubmissionContext().getUnmanagedAM();
       Priority priority = submission.priority;
-      applications.put(id, HadoopCompat.newApplication(queue, user, priority, unmanaged));
+      applications.put(id, HadoopCalls.newApplication(queue, user, priority, unmanaged));
       cluster.addApplication(id, user, app, queue, priority.getPriority(),
           submission.submittedMs(app, cluster.events().clock()));
-      HadoopCompat.countSubmission(queue.getMetrics(), user, unmanaged);
+      HadoopCalls.countSubmission(queue.getMetrics(), user, unmanaged);
       LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
       if (!recovering) {
         rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,

@@ -12,7 +12,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.apache.hadoop.yarn.util.resource.Resources;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.queues.ReasonCodes;
@@ -41,7 +41,7 @@ final class ContainerAllocation {
     this.node = node;
     this.isAm = key.getContainerToUpdate() == null ? attempt.isAmAsk()
         : attempt.application().charges().isAm(key.getContainerToUpdate());
-    this.rows = HadoopCompat.rows(attempt, key);
+    this.rows = HadoopCalls.rows(attempt, key);
   }
 
   /** Returns null when one more container may be allocated now; otherwise the reason code. */
@@ -132,7 +132,7 @@ final class ContainerAllocation {
       attempt.application().charges().grow(id, key.getContainerToUpdate(), amounts, label);
     }
     attempt.incNumAllocatedContainers(type, asked);
-    HadoopCompat.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);
+    HadoopCalls.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);
     return allocated;
   }
 

@@ -15,7 +15,7 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.commit.FitIndex.ExhaustedShapes;
 import org.loomcard.yarn.commit.FitIndex.FreeNode;
 import org.loomcard.yarn.commit.FitIndex.Partition;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.state.ClusterState;
@@ -193,7 +193,7 @@ public final class FifoFallback {
 
   private int serve(LoomcardAttempt attempt, SchedulerRequestKey key,
       Map<Partition, ExhaustedShapes> nowhere) {
-    ResourceRequest any = HadoopCompat.rows(attempt, key).get(ResourceRequest.ANY);
+    ResourceRequest any = HadoopCalls.rows(attempt, key).get(ResourceRequest.ANY);
     if (any == null) {
       return 0;
     }
@@ -216,7 +216,7 @@ public final class FifoFallback {
 
   private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
       Partition partition, Map<Partition, ExhaustedShapes> nowhere) {
-    Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key);
+    Map<String, ResourceRequest> rows = HadoopCalls.rows(attempt, key);
     ResourceRequest any = rows.get(ResourceRequest.ANY);
     if (any == null || any.getNumContainers() <= 0) {
       return 0;

@@ -81,7 +81,7 @@ public abstract class MovableAttempt extends HadoopCompat.Attempt {
   @Override
   public final void addToNewlyDecreasedContainers(ContainerId id, RMContainer second) {
     // YARN has entered the first one under this id too, and would move, report and count it twice.
-    removeRMContainer(second.getContainerId());
+    forget(second.getContainerId());
     addRMContainer(second.getContainerId(), second);
     if (second.getExecutionType() == ExecutionType.GUARANTEED) {
       // Its end subtracts one container from the metrics, and YARN has not counted its beginning.

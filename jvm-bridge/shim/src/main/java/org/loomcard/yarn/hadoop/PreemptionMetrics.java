@@ -23,8 +23,6 @@ public final class PreemptionMetrics {
     metrics.preemptContainer();
     metrics.updatePreemptedMemoryMBSeconds(size.getMemorySize() * ranMs / SECOND_MS);
     metrics.updatePreemptedVcoreSeconds(size.getVirtualCores() * ranMs / SECOND_MS);
-    metrics.updatePreemptedResources(size);
-    metrics.updatePreemptedSecondsForCustomResources(size, ranMs / SECOND_MS);
-    HadoopCompat.countPreempted(metrics, size);
+    HadoopCalls.countPreempted(metrics, size, ranMs / SECOND_MS);
   }
 }

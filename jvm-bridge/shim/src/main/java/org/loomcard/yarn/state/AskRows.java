@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.wire.AskRecord;
 
@@ -80,7 +80,7 @@ public final class AskRows {
   Set<LongBuffer> sizes() {
     Set<LongBuffer> present = new HashSet<>();
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
-      ResourceRequest any = HadoopCompat.rows(attempt, key).get(ResourceRequest.ANY);
+      ResourceRequest any = HadoopCalls.rows(attempt, key).get(ResourceRequest.ANY);
       if (any != null && any.getNumContainers() > 0 && key.getContainerToUpdate() == null) {
         present.add(LongBuffer.wrap(Amounts.of(any.getCapability())));
       }
@@ -93,7 +93,7 @@ public final class AskRows {
     long rows = 0;
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
       if (key.getContainerToUpdate() != null) {
-        rows += weightOf(HadoopCompat.rows(attempt, key).values());
+        rows += weightOf(HadoopCalls.rows(attempt, key).values());
       }
     }
     return rows;
@@ -110,7 +110,7 @@ public final class AskRows {
   /** Notes that a container of this ask was allocated. */
   public void allocated(SchedulerRequestKey key) {
     if (key.getContainerToUpdate() == null && attempt.getOutstandingAsksCount(key) <= 0
-        && !HadoopCompat.rows(attempt, key).isEmpty()) {
+        && !HadoopCalls.rows(attempt, key).isEmpty()) {
       served.add(key);
     }
   }
@@ -124,7 +124,7 @@ public final class AskRows {
       String name = ask.getResourceName();
       if (ask.getNumContainers() <= 0 && !name.equals(ResourceRequest.ANY)) {
         Map<String, ResourceRequest> rows =
-            HadoopCompat.rows(attempt, SchedulerRequestKey.create(ask));
+            HadoopCalls.rows(attempt, SchedulerRequestKey.create(ask));
         if (!rows.isEmpty()) { // otherwise YARN dropped the whole ask and its map
           rows.computeIfPresent(name, (same, row) -> row.getNumContainers() > 0 ? row : null);
         }

@@ -64,7 +64,8 @@ public abstract class ContainerTable {
   }
 
   /** Adds a container that a node reported after a restart of the ResourceManager. */
-  void containerRecovered(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
+  public void containerRecovered(LoomcardAttempt attempt, LoomcardNode node,
+      RMContainer container) {
     RMAppAttempt appAttempt = attempt.appAttempt();
     boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
         && appAttempt.getMasterContainer().getId().equals(container.getContainerId());

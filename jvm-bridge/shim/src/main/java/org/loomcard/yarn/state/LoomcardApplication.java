@@ -9,7 +9,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Charges;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.wire.ApplicationRecord;
@@ -183,7 +183,7 @@ public final class LoomcardApplication {
     ApplicationSubmissionContext context = app.getApplicationSubmissionContext();
     ContainerLaunchContext am = context == null ? null : context.getAMContainerSpec();
     return Hints.of(am == null ? null : am.getEnvironment(),
-        HadoopCompat.schedulingProperties(app));
+        HadoopCalls.schedulingProperties(app));
   }
 
   @Override

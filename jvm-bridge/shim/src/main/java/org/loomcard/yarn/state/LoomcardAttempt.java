@@ -13,7 +13,6 @@ import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
-import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
@@ -28,7 +27,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerStat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.hadoop.PreemptionMetrics;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
@@ -201,7 +200,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     writeLock.lock();
     try {
       if (getOutstandingAsksCount(key) <= 0) {
-        HadoopCompat.dropRows(this, key);
+        HadoopCalls.dropRows(this, key);
       }
     } finally {
       writeLock.unlock();
@@ -225,7 +224,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
       updateAMContainerDiagnostics(AMState.ASSIGNED, null);
       addToNewlyAllocatedContainers(node, allocated);
       liveContainers.put(container.getId(), allocated);
-      HadoopCompat.serve(appSchedulingInfo, type, node, key, allocated);
+      HadoopCalls.serve(appSchedulingInfo, type, node, key, allocated);
       noteServed(key);
       askRows.allocated(key);
       attemptResourceUsage.incUsed(node.getPartition(), container.getResource());
@@ -297,13 +296,6 @@ public final class LoomcardAttempt extends Reservation.Reserver {
   public synchronized void addToNewlyDemotedContainers(ContainerId id, RMContainer second) {
     cluster.updateBegun(id, second);
     super.addToNewlyDemotedContainers(id, second);
-  }
-
-  @Override
-  public void recovered(SchedulerNode node, RMContainer container) {
-    if (container.getExecutionType() == ExecutionType.GUARANTEED) {
-      cluster.containerRecovered(this, (LoomcardNode) node, container);
-    }
   }
 
   /** Notes that the preemption of this container is announced to the AM at its next heartbeat. */

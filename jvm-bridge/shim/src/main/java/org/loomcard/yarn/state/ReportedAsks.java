@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.wire.AskRecord;
 import org.loomcard.yarn.wire.Records;
@@ -131,7 +131,7 @@ public final class ReportedAsks {
   }
 
   private AskRecord record(SchedulerRequestKey key) {
-    Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key);
+    Map<String, ResourceRequest> rows = HadoopCalls.rows(attempt, key);
     ResourceRequest any = rows.get(ResourceRequest.ANY);
     int priority = key.getPriority().getPriority();
     Known before = reported.remove(AskKey.of(key));

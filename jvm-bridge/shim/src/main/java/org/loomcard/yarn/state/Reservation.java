@@ -11,7 +11,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.hadoop.MovableAttempt;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -103,7 +103,7 @@ public final class Reservation {
         || !Amounts.fits(new long[size.length], size, Amounts.of(node.getTotalResource()))) {
       return true;
     }
-    Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key);
+    Map<String, ResourceRequest> rows = HadoopCalls.rows(attempt, key);
     ResourceRequest any = rows.get(ResourceRequest.ANY);
     if (any == null || any.getNumContainers() <= 0) {
       return true;
