@@ -50,6 +50,7 @@ RUN python3 -c "import tomllib; print(*tomllib.load(open('/build/pyproject.toml'
  && /opt/loomcard/venv/bin/pip install --no-cache-dir --quiet -c /build/requirements.lock -r /build/requirements.txt
 COPY LICENSE NOTICE README.md hatch_build.py /build/
 COPY hadoop-conf /build/hadoop-conf
+COPY hadoop-jars /build/hadoop-jars
 COPY policies /build/policies
 COPY python /build/python
 RUN /opt/loomcard/venv/bin/pip install --no-cache-dir --quiet --no-deps /build

@@ -17,6 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 WHERE = "loomcard/files"
 SHIPPED = (
     "hadoop-conf",
+    "hadoop-jars",
     "policies",
     # What the image is built from, and its cluster.
     "docker-compose.yml",
@@ -104,6 +105,6 @@ class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
             else:
                 digest = sha256(jar.read_bytes()).hexdigest()
                 hadoop.append(f"{digest} {jar.stat().st_size} {line.removeprefix('REPOSITORY/')}\n")
-        listed = target / "hadoop-jars.txt"
+        listed = target / "3.4.txt"
         listed.write_text("".join(sorted(hadoop, key=lambda line: line.split()[2])))
-        include[str(listed)] = f"{WHERE}/hadoop-jars.txt"
+        include[str(listed)] = f"{WHERE}/hadoop-jars/{listed.name}"

@@ -8,7 +8,7 @@ item() {
 <version>$3</version><outputDirectory>hadoop/$release</outputDirectory></artifactItem>"
 }
 items=$(for release; do
-  for name in common auth yarn-{api,common,server-common,server-resourcemanager}; do
+  for name in common auth yarn-{api,common,server-common,server-resourcemanager,server-nodemanager}; do
     item org.apache.hadoop "hadoop-$name" "$release"
   done
   # Of other libraries, what 3.4.2 does without.

@@ -30,6 +30,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Seen]:
         asked.append(dict(settings) | {"policy": policy, "nodes": nodes})
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOOMCARD_HADOOP", "")
     monkeypatch.setattr(paths, "jars", lambda: tmp_path)
     monkeypatch.setattr(LocalCluster, "up", local)
     monkeypatch.setattr(ComposeCluster, "up", docker)
@@ -51,6 +52,7 @@ HONOURED: list[tuple[str, list[str], Callable[[Seen], bool]]] = [
     ("local", ["--node-memory-mb", "4096"], is_("node_memory_mb", 4096)),
     ("local", ["--node-vcores", "3"], is_("node_vcores", 3)),
     ("local", ["--scheduler", "stock:fifo"], is_("scheduler", "stock:fifo")),
+    ("local", ["--hadoop", "3.3"], lambda _: paths.hadoop_line() == "3.3"),
     ("local", ["--policy-path", "mine"], lambda seen: seen["policy_path"][0].name == "mine"),
     ("docker", [], is_("nodes", 3)),
     ("docker", [], is_("node_memory_mb", 1536)),
@@ -64,6 +66,7 @@ HONOURED: list[tuple[str, list[str], Callable[[Seen], bool]]] = [
 ]
 REFUSED = [
     ("local", ["--ha"], "--ha: the embedded cluster has one ResourceManager"),
+    ("docker", ["--hadoop", "3.3"], "--hadoop 3.3: the image has Hadoop 3.4"),
     ("docker", ["--policy-path", "mine"], "--policy-path mine: the compose cluster's containers"),
 ]
 

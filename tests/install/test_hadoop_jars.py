@@ -25,7 +25,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (files / "jars").mkdir(parents=True)
     (files / "jars" / "loomcard-yarn-0.jar").write_bytes(b"ours")
     rows = (f"{sha256(data).hexdigest()} {len(data)} {path}\n" for path, data in JARS.items())
-    (files / "hadoop-jars.txt").write_text("".join(rows))
+    (files / "hadoop-jars").mkdir()
+    (files / "hadoop-jars" / "3.3.txt").write_text("".join(rows))
+    monkeypatch.setattr(hadoop_jars, "checkout", lambda: None)
     monkeypatch.setattr(hadoop_jars, "shipped", lambda name: files / name)
     monkeypatch.setenv("LOOMCARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("LOOMCARD_JARS_FROM", raising=False)
@@ -77,9 +79,9 @@ def whole(folder: Path) -> bool:
 
 def test_all_jars_come_once(repository: Repository) -> None:
     """The second time nothing is asked for, and first use finds the folder."""
-    assert whole(fetch(repository.url))
+    assert whole(fetch("3.3", repository.url))
     assert len(repository.asked) == 3
-    assert fetch(repository.url) == hadoop_jars.class_path_folder()
+    assert fetch("3.3", repository.url) == hadoop_jars.class_path_folder("3.3")
     assert len(repository.asked) == 3
 
 
@@ -87,7 +89,7 @@ def test_what_was_begun_is_resumed(repository: Repository, installed: Path) -> N
     part = (installed / "maven" / FIRST).with_suffix(".part")
     part.parent.mkdir(parents=True)
     part.write_bytes(JARS[FIRST][:150_000])
-    assert whole(fetch(repository.url))
+    assert whole(fetch("3.3", repository.url))
     assert dict(repository.asked)[FIRST] == "bytes=150000-"
 
 
@@ -95,28 +97,28 @@ def test_a_wrong_checksum_leaves_nothing(repository: Repository, installed: Path
     """One error that names the jar; with the right bytes it comes after all."""
     repository.files[FIRST] = b"x" * len(JARS[FIRST])
     with pytest.raises(PlaceError, match=r"a0-1.0.jar from http.*SHA-256 is .* expected") as said:
-        fetch(repository.url)
+        fetch("3.3", repository.url)
     assert "--from" in said.value.hint
     assert not [p for p in installed.rglob("a0-1.0*") if p.is_file()]
     assert not list(installed.glob("jars-*"))
     repository.files[FIRST] = JARS[FIRST]
-    assert whole(fetch(repository.url))
+    assert whole(fetch("3.3", repository.url))
 
 
 def test_a_damaged_jar_in_the_cache_is_fetched_again(
     repository: Repository, installed: Path
 ) -> None:
-    fetch(repository.url)
+    fetch("3.3", repository.url)
     (installed / "maven" / FIRST).unlink()
     (installed / "maven" / FIRST).write_bytes(b"short")
-    fetch(repository.url)
+    fetch("3.3", repository.url)
     assert (installed / "maven" / FIRST).read_bytes() == JARS[FIRST]
 
 
 def test_a_jar_that_the_mirror_lacks_is_one_error(repository: Repository) -> None:
     del repository.files[FIRST]
     with pytest.raises(PlaceError, match=r"a0-1.0.jar: the server answers 404"):
-        fetch(repository.url)
+        fetch("3.3", repository.url)
 
 
 @pytest.mark.parametrize("flat", [True, False])
@@ -127,11 +129,18 @@ def test_a_folder_will_do(flat: bool, tmp_path: Path, monkeypatch: pytest.Monkey
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
     monkeypatch.setenv("LOOMCARD_JARS_FROM", str(tmp_path / "mirror"))
-    assert whole(fetch())
+    assert whole(fetch("3.3"))
 
 
 def test_a_source_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(JarSourceError, match="neither a folder nor an address"):
-        fetch(str(tmp_path / "nothing"))
+        fetch("3.3", str(tmp_path / "nothing"))
     with pytest.raises(PlaceError, match="has neither org/a0"):
-        fetch(str(tmp_path))
+        fetch("3.3", str(tmp_path))
+
+
+def test_a_line_that_is_not_served_is_refused() -> None:
+    """With those that are."""
+    with pytest.raises(JarSourceError, match=r"Hadoop 3\.9: no such line") as said:
+        fetch("3.9")
+    assert said.value.hint == "name one of 2.10, 3.1, 3.2, 3.3, 3.4, 3.5"

@@ -76,6 +76,8 @@ class LocalCluster:
             )
             cluster = cls(settings)
             cluster.pid, cluster.web = int(state["pid"]), str(state["web"])
+            # Its clients are of its line.
+            paths.use_hadoop(str(state.get("hadoop", paths.BUILT_WITH)))
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(run_dir) from error
         return cluster
@@ -306,6 +308,7 @@ class LocalCluster:
             "web": self.web,
             "nodes": len(self.settings.cluster_machines),
             "scheduler": self.settings.scheduler,
+            "hadoop": paths.hadoop_line(),
         }
         written = self.run_dir / "state.json.new"
         written.write_text(json.dumps(state))

@@ -1,7 +1,8 @@
-"""Hadoop's jars for an installed package: fetched once, checked, and kept in a cache folder.
+"""The jars of a Hadoop line: fetched once, checked, and kept in a cache folder.
 
-The wheel lists each jar with its SHA-256 and its path in a Maven repository (hadoop-jars.txt), and
-contains Loomcard's own jars. Fetched jars stay when Loomcard is upgraded.
+`hadoop-jars/LINE.txt` lists each jar with its SHA-256, its size and its path in a Maven repository.
+Loomcard's own jars come from the wheel, or from a checkout's build. Fetched jars stay when Loomcard
+is upgraded.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import requests
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from loomcard.config.shipped import PlaceError, shipped
+from loomcard.cluster.paths import hadoop_lines
+from loomcard.config.shipped import PlaceError, checkout, shipped
 
 MAVEN_CENTRAL: Final = "https://repo1.maven.org/maven2"
 _AT_ONCE: Final = 8
@@ -36,7 +38,7 @@ _OTHER_SOURCE: Final = (
 
 
 class JarSourceError(Exception):
-    """The given source of jars is not one. `hint` says what a source can be."""
+    """The given Hadoop line or source of jars is none. `hint` says what it can be."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -63,18 +65,21 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "loomcard"
 
 
-def class_path_folder() -> Path:
-    """Return the folder of all jars, fetched on first use. Raises what `fetch` raises."""
-    folder = _folder()
-    return folder if folder.is_dir() else fetch()
+def class_path_folder(line: str) -> Path:
+    """Return the folder of all jars of a Hadoop line, fetched on first use. Raises what `fetch`
+    raises.
+    """
+    folder = _folder(line)
+    return folder if folder.is_dir() else fetch(line)
 
 
-def fetch(source: str | None = None) -> Path:
-    """Fetch every jar that is missing or damaged, and return the folder of all jars.
+def fetch(line: str, source: str | None = None) -> Path:
+    """Fetch every jar of a Hadoop line (`3.3`) that is missing or damaged, and return the folder of
+    all jars.
 
     `source` is the address of a Maven repository, or a folder with the same layout, or a folder
     that directly contains the jars; default: `LOOMCARD_JARS_FROM`, otherwise Maven Central. After
-    an interruption the next call continues. Raises `JarSourceError` for any other source, and
+    an interruption the next call continues. Raises `JarSourceError` for another line or source, and
     `PlaceError` when a jar cannot be fetched or has another checksum: no such jar is kept.
     """
     source = source or os.environ.get("LOOMCARD_JARS_FROM") or MAVEN_CENTRAL
@@ -83,35 +88,43 @@ def fetch(source: str | None = None) -> Path:
         raise JarSourceError(
             f"{source}: neither a folder nor an address", f"such as {MAVEN_CENTRAL}"
         )
-    jars = _listed()
+    jars = _listed(line)
     keep = cache_folder() / "maven"
     keep.mkdir(parents=True, exist_ok=True)
     with _alone(keep):
         missing = [jar for jar in jars if not _is_right(keep / jar.path, jar)]
         if missing:
             _get_all(missing, source.rstrip("/"), keep, remote)
-        return _put_together(jars, keep)
+        return _put_together(line, jars, keep)
 
 
-def _listed() -> list[_Jar]:
-    rows = (line.split() for line in shipped("hadoop-jars.txt").read_text().splitlines())
+def _list(line: str) -> Path:
+    if line not in (lines := hadoop_lines()):
+        raise JarSourceError(f"Hadoop {line}: no such line", f"name one of {', '.join(lines)}")
+    return shipped("hadoop-jars") / f"{line}.txt"
+
+
+def _listed(line: str) -> list[_Jar]:
+    rows = (row.split() for row in _list(line).read_text().splitlines())
     return [_Jar(digest, int(size), path) for digest, size, path in rows]
 
 
 def _ours() -> list[Path]:
-    return sorted(shipped("jars").glob("*.jar"))
+    built = checkout()
+    folder = shipped("jars") if built is None else shipped("jvm-bridge/dist/target/lib")
+    return sorted(folder.glob("loomcard-*.jar"))
 
 
-def _folder() -> Path:
+def _folder(line: str) -> Path:
     """Return the folder, which is named after its contents: if it exists, it is complete."""
-    digest = sha256(shipped("hadoop-jars.txt").read_bytes())
+    digest = sha256(_list(line).read_bytes())
     for jar in _ours():
         digest.update(jar.read_bytes())
     return cache_folder() / f"jars-{digest.hexdigest()[:16]}"
 
 
-def _put_together(jars: list[_Jar], keep: Path) -> Path:
-    folder = _folder()
+def _put_together(line: str, jars: list[_Jar], keep: Path) -> Path:
+    folder = _folder(line)
     if folder.is_dir():
         return folder
     new = folder.with_suffix(".new")

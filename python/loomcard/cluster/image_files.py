@@ -29,7 +29,7 @@ def compose_root() -> Path:
     if not folder.is_dir():
         new = folder.with_suffix(".new")
         shutil.rmtree(new, ignore_errors=True)
-        shutil.copytree(files, new, ignore=shutil.ignore_patterns("jars", "hadoop-jars.txt"))
+        shutil.copytree(files, new, ignore=shutil.ignore_patterns("jars", "hadoop-jars"))
         leave = shutil.ignore_patterns("files", "__pycache__")
         shutil.copytree(PACKAGE, new / "python" / "loomcard", ignore=leave)
         for script in (new / "docker" / "bin").iterdir():
@@ -45,12 +45,13 @@ def add_jars(root: Path) -> None:
     if checkout() is not None or (root / "jars").is_dir():
         return
     from loomcard.cluster.hadoop_jars import class_path_folder, link_or_copy
+    from loomcard.cluster.paths import BUILT_WITH
 
     new = root / "jars.new"
     shutil.rmtree(new, ignore_errors=True)
     for kind in ("hadoop", "loomcard"):
         (new / kind).mkdir(parents=True)
-    for jar in class_path_folder().glob("*.jar"):
+    for jar in class_path_folder(BUILT_WITH).glob("*.jar"):
         kind = "loomcard" if jar.name.startswith("loomcard-") else "hadoop"
         link_or_copy(jar, new / kind / jar.name)
     new.rename(root / "jars")

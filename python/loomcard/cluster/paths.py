@@ -4,23 +4,42 @@ import os
 import shutil
 from pathlib import Path
 
-from loomcard.config.shipped import PlaceError, checkout
+from loomcard.config.shipped import PlaceError, checkout, shipped
+
+BUILT_WITH = "3.4"
+"""The Hadoop line whose jars a checkout's build has."""
+
+
+def hadoop_lines() -> list[str]:
+    """Return the Hadoop lines that Loomcard serves, the oldest first."""
+    lines = {BUILT_WITH, *(file.stem for file in shipped("hadoop-jars").glob("*.txt"))}
+    return sorted(lines, key=lambda line: [int(number) for number in line.split(".")])
+
+
+def hadoop_line() -> str:
+    """Return the Hadoop line of the embedded cluster and its clients: `LOOMCARD_HADOOP`, or 3.4."""
+    return os.environ.get("LOOMCARD_HADOOP") or BUILT_WITH
+
+
+def use_hadoop(line: str) -> None:
+    """Make this process and those that it starts use another Hadoop line."""
+    os.environ["LOOMCARD_HADOOP"] = line
 
 
 def jars() -> Path:
-    """Return the folder of Hadoop's jars and ours: of a checkout, of an installation (the first use
-    fetches Hadoop's jars), or `LOOMCARD_JARS`. Raises PlaceError when our scheduler is not in it.
+    """Return the folder of the jars of `hadoop_line` and ours: of a checkout's build, or fetched on
+    the first use, or `LOOMCARD_JARS`. Raises PlaceError when our scheduler is not in it.
     """
     named = os.environ.get("LOOMCARD_JARS")
     root = checkout()
     if named:
         folder = Path(named)
-    elif root is not None:
+    elif root is not None and hadoop_line() == BUILT_WITH:
         folder = root / "jvm-bridge" / "dist" / "target" / "lib"
     else:
         from loomcard.cluster import hadoop_jars  # needs an HTTP client, only here
 
-        folder = hadoop_jars.class_path_folder()
+        folder = hadoop_jars.class_path_folder(hadoop_line())
     if not any(folder.glob("loomcard-yarn-*.jar")):
         raise PlaceError(f"no Loomcard jar in {folder}", "run `make setup`, which builds it")
     return folder

@@ -190,7 +190,7 @@ def _resource_manager(rm: str) -> Iterator[Check]:
         yield Check("ResourceManager", str(error), error.hint)
         return
     hadoop = str(info.get("hadoopVersion", "?"))
-    supported = hadoop.startswith("3.4.")
+    supported = ".".join(hadoop.split(".")[:2]) in paths.hadoop_lines()
     yield Check("versions", f"Hadoop {hadoop}", "" if supported else "docs/operate/hadoop-lines.md")
     bridge = (document.get("bridge") or {}).get("state")
     if bridge is None:

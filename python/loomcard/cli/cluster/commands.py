@@ -68,6 +68,16 @@ Scheduler = Annotated[
 ]
 
 
+Hadoop = Annotated[
+    str,
+    typer.Option(
+        "--hadoop",
+        envvar="LOOMCARD_HADOOP",
+        help="The Hadoop line, such as 3.3; the first use of another one fetches its jars (local).",
+    ),
+]
+
+
 class Executor(StrEnum):
     """How to keep a workload's containers on the embedded cluster."""
 
@@ -85,12 +95,17 @@ def up(
     scheduler: Scheduler = "loomcard",
     policy_path: PolicyPath = None,
     ha: Pair = False,
+    hadoop: Hadoop = paths.BUILT_WITH,
     as_json: Json = False,
 ) -> None:
     """Start a cluster and leave it running."""
     _check_scheduler(scheduler, policy, policy_path)
     if on is ClusterKind.DOCKER:
         _refuse_folders(policy_path)
+        if hadoop != paths.BUILT_WITH:
+            raise RenderError(
+                f"--hadoop {hadoop}: the image has Hadoop {paths.BUILT_WITH}", "add --on local"
+            )
         settings = compose_settings(
             SCHEDULERS.get(scheduler, scheduler),
             ha=ha,
@@ -113,6 +128,7 @@ def up(
         policy=policy,
         policy_path=_folders(policy_path),
     )
+    paths.use_hadoop(hadoop)
     paths.jars()  # a download has its own progress bar
     gone = if_interrupted(lambda: "what had started of the cluster was stopped again")
     with gone, waiting("starting the embedded cluster"):
@@ -185,6 +201,7 @@ def status(on: On = ClusterKind.LOCAL, as_json: Json = False) -> None:
     document = {
         "running": running.alive(),
         "web": f"http://{running.web}",
+        "hadoop": paths.hadoop_line(),
         "nodes": running.settings.nodes,
         "conf": str(running.conf_dir),
         "log": str(running.log),
@@ -208,14 +225,15 @@ def fetch(
             help="A mirror's address, or a folder with the jars. Default: Maven Central.",
         ),
     ] = None,
+    hadoop: Hadoop = paths.BUILT_WITH,
 ) -> None:
-    """Get Hadoop's jars, checked, into a cache folder; a checkout has them of its Maven build."""
+    """Get a Hadoop line's jars, checked, into a cache folder; a checkout's build has 3.4's."""
     from loomcard.cluster import hadoop_jars  # an HTTP client and progress bars, only for this
 
-    if checkout() is not None:
+    if checkout() is not None and hadoop == paths.BUILT_WITH:
         typer.echo(paths.jars())
         return
-    typer.echo(hadoop_jars.fetch(source))
+    typer.echo(hadoop_jars.fetch(hadoop, source))
 
 
 @cluster.command("render")

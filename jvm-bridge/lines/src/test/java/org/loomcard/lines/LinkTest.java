@@ -34,12 +34,13 @@ import org.junit.runners.Parameterized.Parameter;
 import org.junit.runners.Parameterized.Parameters;
 
 /**
- * The scheduler's classes, built with one release of Hadoop, link with the jars of another. Other
- * libraries are those of the release that it was built with.
+ * The classes of the scheduler and of the embedded cluster, built with one release of Hadoop, link
+ * with the jars of another. Other libraries are those of the release that they were built with.
  */
 @RunWith(Parameterized.class)
 public final class LinkTest {
   private static final File SHIM = new File("../shim/target/classes");
+  private static final File EMBEDDED = new File("../embedded/target/classes");
   private static final File LIBRARIES = new File("../dist/target/lib");
   private static final File RELEASES = new File("target/hadoop");
   /** The name of the release of Hadoop. */
@@ -57,6 +58,7 @@ public final class LinkTest {
   public void load() throws MalformedURLException {
     List<URL> urls = new ArrayList<>();
     urls.add(SHIM.toURI().toURL());
+    urls.add(EMBEDDED.toURI().toURL());
     List<File> jars = new ArrayList<>(Arrays.asList(new File(RELEASES, release).listFiles()));
     jars.addAll(Arrays.asList(LIBRARIES.listFiles((folder, name) ->
         !name.matches("(loomcard|hadoop-(auth|common|yarn)).*"))));
@@ -85,8 +87,9 @@ public final class LinkTest {
   @Test
   public void nothingIsMissing() {
     Set<String> missing = new TreeSet<>();
-    JavaClasses all = new ClassFileImporter().importPath(SHIM.toPath());
+    JavaClasses all = new ClassFileImporter().importPaths(SHIM.toPath(), EMBEDDED.toPath());
     assertTrue(all.contain("org.loomcard.yarn.LoomcardScheduler"));
+    assertTrue(all.contain("org.loomcard.yarn.embedded.EmbeddedCluster"));
     for (JavaClass ours : all) {
       missing.addAll(notImplemented(ours));
       ours.getMethods().forEach(method -> overridden(method)

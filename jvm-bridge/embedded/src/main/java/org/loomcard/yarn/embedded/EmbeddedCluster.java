@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -98,10 +99,21 @@ public final class EmbeddedCluster {
   /** The ResourceManager alone goes and comes back; the NodeManagers and containers live on. */
   private void restartResourceManager() throws InterruptedException {
     resourceManager.stop();
-    ClusterMetrics.destroy();
+    forgetClusterMetrics();
     QueueMetrics.clearQueueMetrics();
     startResourceManager();
     awaitRunning(nodes.size());
+  }
+
+  /** Calls {@code ClusterMetrics.destroy}, which is not public before 3.3. */
+  private static void forgetClusterMetrics() {
+    try {
+      Method destroy = ClusterMetrics.class.getDeclaredMethod("destroy");
+      destroy.setAccessible(true);
+      destroy.invoke(null);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private void awaitRunning(int wanted) throws InterruptedException {

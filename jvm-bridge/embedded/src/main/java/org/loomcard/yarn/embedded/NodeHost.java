@@ -4,7 +4,12 @@ import java.io.File;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.nodemanager.Context;
+import org.apache.hadoop.yarn.server.nodemanager.LocalDirsHandlerService;
 import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
+import org.apache.hadoop.yarn.server.nodemanager.ResourceView;
+import org.apache.hadoop.yarn.server.nodemanager.webapp.WebServer;
+import org.apache.hadoop.yarn.server.security.ApplicationACLsManager;
 import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 
 /**
@@ -31,16 +36,13 @@ final class NodeHost {
 
   /** Starts the NodeManager; it registers with the ResourceManager while it starts. */
   void start() {
-    NodeManager node = new NodeManager();
+    NodeManager node = new NodeManagerWithoutWeb();
     if (!running.compareAndSet(null, node)) {
       throw new IllegalStateException("node " + name() + " runs already");
     }
     // What a node offers is read once for a whole JVM, and here each offers something else.
     ResourceUtils.resetNodeResources();
     node.init(configuration());
-    // Guice keeps one table of pages for a whole JVM: the pages of the last daemon to start, a
-    // NodeManager, would replace the ResourceManager's.
-    node.disableWebServer();
     node.start();
   }
 
@@ -69,5 +71,23 @@ final class NodeHost {
 
   private String folder(String kind) {
     return new File(new File(home, name()), kind).getAbsolutePath();
+  }
+
+  /**
+   * Guice keeps one table of pages for a whole JVM: the pages of the last daemon to start, a
+   * NodeManager, would replace the ResourceManager's. YARN's own {@code disableWebServer} came with
+   * 3.4.
+   */
+  private static final class NodeManagerWithoutWeb extends NodeManager {
+    @Override
+    protected WebServer createWebServer(Context context, ResourceView view,
+        ApplicationACLsManager acls, LocalDirsHandlerService folders) {
+      return new WebServer(context, view, acls, folders) {
+        @Override
+        protected void serviceStart() {
+          // Nobody asks for a page of this node.
+        }
+      };
+    }
   }
 }
