@@ -30,6 +30,13 @@ def test_a_document_without_limits_has_no_rows() -> None:
     assert limit_rows([{"path": "root", "applications": 1, "maximum": {"memory_mb": 1}}]) == []
 
 
+def test_a_limit_without_words_of_its_own_is_shown_by_its_key() -> None:
+    """A new key of queues is shown without a change here."""
+    queue = {"path": "root", "limits": {"maximum_patience": 5, "labels": []}, "applications": 0}
+    rows = [["root", "labels", "none", ""], ["root", "maximum patience", "5", ""]]
+    assert limit_rows([queue]) == rows
+
+
 def test_amounts_are_readable() -> None:
     """Thousands are grouped, memory is in MB or GB, other types keep their names."""
     found = amounts({"memory_mb": 1048576, "vcores": 4, "gpu": 0})

@@ -8,6 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _MILLION = 1_000_000
+_NAMED = {
+    "reservation_share_ppm", "reservation_nodes", "maximum_applications",
+    "maximum_applications_per_user", "maximum_allocation", "maximum_lifetime_s",
+    "default_lifetime_s", "labels", "default_label", "label_guaranteed_ppm",
+}  # fmt: skip
+"""The keys that have words of their own here, or another table."""
 HEADINGS = ("queue", "limit", "at most", "now")
 LABEL_HEADINGS = ("label", "queue", "guaranteed", "used", "of that, lent", "at most")
 
@@ -100,6 +106,8 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "labels", ", ".join(limits["labels"]) or "none", ""
     if "default_label" in limits:
         yield "label of asks without one", limits["default_label"], ""
+    for key in sorted(limits.keys() - _NAMED):
+        yield key.replace("_", " "), str(limits[key]), ""
 
 
 def _count(

@@ -313,8 +313,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   @Override
   public Priority checkAndGetApplicationPriority(Priority asked, UserGroupInformation user,
       String queue, ApplicationId id) {
-    int most = getMaxClusterLevelAppPriority().getPriority();
-    return Priority.newInstance(asked == null ? 0 : Math.min(most, asked.getPriority()));
+    return Admission.priority(tree.find(queue), asked, getMaxClusterLevelAppPriority());
   }
 
   @Override

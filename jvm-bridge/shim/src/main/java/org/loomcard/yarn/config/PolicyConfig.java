@@ -92,7 +92,7 @@ public final class PolicyConfig {
   private static void readQueues(JsonCursor in, List<QueueSpec> queues) throws MessageException {
     in.open("config: queues");
     while (in.objectElement("config: queues[" + queues.size() + "]")) {
-      queues.add(QueueSpec.read(queues.size(), in));
+      queues.add(new QueueSpec(queues.size(), in));
     }
   }
 }

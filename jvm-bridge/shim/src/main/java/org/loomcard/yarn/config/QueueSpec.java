@@ -14,6 +14,7 @@ import org.loomcard.yarn.json.MessageException;
 public final class QueueSpec {
   /** Stands for a limit that is absent. */
   public static final int NONE = -1;
+  private static final int WHOLE = 1_000_000;
   /** Its number: its index in {@link PolicyConfig#queues}. */
   public final int index;
   public final String path;
@@ -64,34 +65,45 @@ public final class QueueSpec {
    */
   public final Map<String, Long> labelGuaranteedPpm;
 
-  private QueueSpec(int index, JsonCursor in) throws MessageException {
-    Fields read = new Fields(index, in);
+  /** Reads one queue whose opening brace has been read; the keys come in any order. */
+  QueueSpec(int index, JsonCursor in) throws MessageException {
+    Row row = new Row("config: queues[" + index + "]: ", in);
     this.index = index;
-    this.path = read.path;
-    this.parent = read.parent;
-    this.leaf = read.leaf;
-    this.policy = read.policy;
-    this.walked = read.walked;
-    this.options = read.options;
-    this.weight = read.weight;
-    this.guaranteed = read.guaranteed;
-    this.maximum = read.maximum;
-    this.userLimitPpm = read.userLimitPpm;
-    this.amSharePpm = read.amSharePpm;
-    this.reservationSharePpm = read.reservationSharePpm;
-    this.reservationNodes = read.reservationNodes;
-    this.submit = Collections.unmodifiableList(read.submit);
-    this.administer = Collections.unmodifiableList(read.administer);
-    this.state = read.state;
-    this.maximumApplications = read.maximumApplications;
-    this.maximumApplicationsPerUser = read.maximumApplicationsPerUser;
-    this.maximumAllocation = Collections.unmodifiableMap(read.maximumAllocation);
-    this.maximumLifetimeS = read.maximumLifetimeS;
-    this.defaultLifetimeS = read.defaultLifetimeS;
-    this.labels = read.labels == null ? null : Collections.unmodifiableList(read.labels);
-    this.defaultLabel = read.defaultLabel;
-    this.labelMaximumPpm = Collections.unmodifiableMap(read.labelMaximumPpm);
-    this.labelGuaranteedPpm = Collections.unmodifiableMap(read.labelGuaranteedPpm);
+    path = row.get("path", null, JsonCursor::string);
+    parent = row.get("parent", (long) NONE, QueueSpec::parent).intValue();
+    leaf = row.get("leaf", false, JsonCursor::bool);
+    policy = row.get("policy", null, JsonCursor::stringOrNull);
+    row.get("policy_named", false, JsonCursor::bool); // for the page, which reads the JSON
+    walked = row.get("walked", false, JsonCursor::bool);
+    options = row.get("options", "{}", (value, place) -> value.raw());
+    weight = row.get("weight", 1.0, JsonCursor::decimal);
+    guaranteed = row.get("guaranteed", Limit.ofShare(0), QueueSpec::limit);
+    maximum = row.get("maximum", Limit.ofShare(WHOLE), QueueSpec::limit);
+    userLimitPpm = row.get("user_limit_ppm", WHOLE, JsonCursor::integer);
+    amSharePpm = row.get("am_share_ppm", WHOLE, JsonCursor::integer);
+    int heldPpm = row.get("hold_share_ppm", 100_000, JsonCursor::integer); // of the version before
+    reservationSharePpm = row.get("reservation_share_ppm", heldPpm, JsonCursor::integer);
+    int heldNodes = row.get("hold_nodes", 1, JsonCursor::integer); // likewise, in a store
+    reservationNodes = row.get("reservation_nodes", heldNodes, JsonCursor::integer);
+    submit = row.get("submit", Collections.emptyList(), QueueSpec::names);
+    administer = row.get("administer", Collections.emptyList(), QueueSpec::names);
+    state = row.get("state", "running", JsonCursor::string);
+    maximumApplications = row.get("maximum_applications", NONE, JsonCursor::integer);
+    maximumApplicationsPerUser =
+        row.get("maximum_applications_per_user", NONE, JsonCursor::integer);
+    maximumAllocation = row.get("maximum_allocation", Collections.emptyMap(), QueueSpec::amounts);
+    maximumLifetimeS = row.get("maximum_lifetime_s", NONE, JsonCursor::integer);
+    defaultLifetimeS = row.get("default_lifetime_s", NONE, JsonCursor::integer);
+    labels = row.get("labels", null, QueueSpec::names);
+    defaultLabel = row.get("default_label", "", JsonCursor::string);
+    labelMaximumPpm = row.get("label_maximum_ppm", Collections.emptyMap(), QueueSpec::amounts);
+    labelGuaranteedPpm =
+        row.get("label_guaranteed_ppm", Collections.emptyMap(), QueueSpec::amounts);
+    row.end();
+    if (path == null || parent >= index || (index > 0) != (parent >= 0)) {
+      throw new MessageException("config: queues[" + index
+          + "]: needs a path and a parent that stands before it");
+    }
   }
 
   /** The last part of the path. */
@@ -104,115 +116,72 @@ public final class QueueSpec {
     return path;
   }
 
-  static QueueSpec read(int index, JsonCursor in) throws MessageException {
-    return new QueueSpec(index, in);
+  private static Long parent(JsonCursor in, String place) throws MessageException {
+    Long number = in.numberOrNull(place);
+    return number == null ? NONE : number;
   }
 
-  /** The fields while they are read, in any order. */
-  private static final class Fields {
-    private String path;
-    private int parent = -1;
-    private boolean leaf;
-    private String policy;
-    private boolean walked;
-    private String options = "{}";
-    private double weight = 1;
-    private Limit guaranteed = Limit.ofShare(0);
-    private Limit maximum = Limit.ofShare(1_000_000);
-    private int userLimitPpm = 1_000_000;
-    private int amSharePpm = 1_000_000;
-    private int reservationSharePpm = 100_000;
-    private int reservationNodes = 1;
-    private List<String> submit = Collections.emptyList();
-    private List<String> administer = Collections.emptyList();
-    private String state = "running";
-    private int maximumApplications = NONE;
-    private int maximumApplicationsPerUser = NONE;
-    private TreeMap<String, Long> maximumAllocation = new TreeMap<>();
-    private int maximumLifetimeS = NONE;
-    private int defaultLifetimeS = NONE;
-    private List<String> labels;
-    private String defaultLabel = "";
-    private TreeMap<String, Long> labelMaximumPpm = new TreeMap<>();
-    private TreeMap<String, Long> labelGuaranteedPpm = new TreeMap<>();
+  private static List<String> names(JsonCursor in, String place) throws MessageException {
+    return Collections.unmodifiableList(in.strings(place));
+  }
 
-    /** Reads one queue whose opening brace has been read. */
-    private Fields(int index, JsonCursor in) throws MessageException {
-      for (String key = in.key(); key != null; key = in.key()) {
-        read(key, "config: queues[" + index + "]: " + key, in);
+  private static Limit limit(JsonCursor in, String place) throws MessageException {
+    in.openObject(place);
+    Limit limit = null;
+    for (String key = in.key(); key != null; key = in.key()) {
+      if (key.equals("ppm")) {
+        limit = Limit.ofShare(in.integer(place + ": ppm"));
+      } else if (key.equals("amounts")) {
+        limit = Limit.ofAmounts(amounts(in, place + ": amounts"));
+      } else {
+        throw new MessageException(place + ": expected ppm or amounts, found " + key);
       }
-      if (path == null || parent >= index || (index > 0) != (parent >= 0)) {
-        throw new MessageException("config: queues[" + index
-            + "]: needs a path and a parent that stands before it");
+    }
+    if (limit == null) {
+      throw new MessageException(place + ": expected ppm or amounts, found neither");
+    }
+    return limit;
+  }
+
+  private static Map<String, Long> amounts(JsonCursor in, String place) throws MessageException {
+    in.openObject(place);
+    Map<String, Long> amounts = new TreeMap<>();
+    for (String key = in.key(); key != null; key = in.key()) {
+      amounts.put(key, in.number(place + ": " + key));
+    }
+    return Collections.unmodifiableMap(amounts);
+  }
+
+  /** The values of one queue as texts, by key. */
+  private static final class Row {
+    private final String place;
+    private final Map<String, String> values = new TreeMap<>();
+
+    Row(String place, JsonCursor in) throws MessageException {
+      this.place = place;
+      for (String key = in.key(); key != null; key = in.key()) {
+        values.put(key, in.raw());
       }
     }
 
-    private void read(String key, String place, JsonCursor in) throws MessageException {
-      switch (key) {
-        case "path": path = in.string(place); break;
-        case "parent": parent = parentOf(in.numberOrNull(place)); break;
-        case "leaf": leaf = in.bool(place); break;
-        case "policy": policy = in.stringOrNull(place); break;
-        case "policy_named": in.bool(place); break; // for the page, which reads the JSON
-        case "walked": walked = in.bool(place); break;
-        case "options": options = in.raw(); break;
-        case "weight": weight = in.decimal(place); break;
-        case "guaranteed": guaranteed = limit(in, place); break;
-        case "maximum": maximum = limit(in, place); break;
-        case "user_limit_ppm": userLimitPpm = in.integer(place); break;
-        case "am_share_ppm": amSharePpm = in.integer(place); break;
-        case "hold_share_ppm": // of the version before, in a store
-        case "reservation_share_ppm": reservationSharePpm = in.integer(place); break;
-        case "hold_nodes": // likewise
-        case "reservation_nodes": reservationNodes = in.integer(place); break;
-        case "submit": submit = in.strings(place); break;
-        case "administer": administer = in.strings(place); break;
-        case "state": state = in.string(place); break;
-        case "maximum_applications": maximumApplications = in.integer(place); break;
-        case "maximum_applications_per_user": maximumApplicationsPerUser = in.integer(place); break;
-        case "maximum_allocation": maximumAllocation = amounts(in, place); break;
-        case "maximum_lifetime_s": maximumLifetimeS = in.integer(place); break;
-        case "default_lifetime_s": defaultLifetimeS = in.integer(place); break;
-        case "labels": labels = in.strings(place); break;
-        case "default_label": defaultLabel = in.string(place); break;
-        case "label_maximum_ppm": labelMaximumPpm = amounts(in, place); break;
-        case "label_guaranteed_ppm": labelGuaranteedPpm = amounts(in, place); break;
-        default: throw new MessageException(place
+    /** Reads and removes the value of {@code key}; returns {@code absent} if there is none. */
+    <T> T get(String key, T absent, Reader<T> reader) throws MessageException {
+      String value = values.remove(key);
+      return value == null ? absent : reader.read(new JsonCursor(value), place + key);
+    }
+
+    /** Refuses a key that was not read. */
+    void end() throws MessageException {
+      if (!values.isEmpty()) {
+        throw new MessageException(place + values.keySet().iterator().next()
             + ": unknown key; this shim reads policy configurations of schema "
             + PolicyConfig.SCHEMA);
       }
     }
+  }
 
-    private static int parentOf(Long parent) {
-      return parent == null ? -1 : parent.intValue();
-    }
-
-    private static Limit limit(JsonCursor in, String place) throws MessageException {
-      in.openObject(place);
-      Limit limit = null;
-      for (String key = in.key(); key != null; key = in.key()) {
-        if (key.equals("ppm")) {
-          limit = Limit.ofShare(in.integer(place + ": ppm"));
-        } else if (key.equals("amounts")) {
-          limit = Limit.ofAmounts(amounts(in, place + ": amounts"));
-        } else {
-          throw new MessageException(place + ": expected ppm or amounts, found " + key);
-        }
-      }
-      if (limit == null) {
-        throw new MessageException(place + ": expected ppm or amounts, found neither");
-      }
-      return limit;
-    }
-
-    private static TreeMap<String, Long> amounts(JsonCursor in,
-        String place) throws MessageException {
-      in.openObject(place);
-      TreeMap<String, Long> amounts = new TreeMap<>();
-      for (String key = in.key(); key != null; key = in.key()) {
-        amounts.put(key, in.number(place + ": " + key));
-      }
-      return amounts;
-    }
+  /** Reads a value; {@code place} is for its error. */
+  private interface Reader<T> {
+    T read(JsonCursor in, String place) throws MessageException;
   }
 }

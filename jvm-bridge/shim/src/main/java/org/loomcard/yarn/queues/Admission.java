@@ -1,6 +1,7 @@
 package org.loomcard.yarn.queues;
 
 import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.QueueState;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.loomcard.yarn.config.QueueSpec;
@@ -72,5 +73,15 @@ public final class Admission {
           : most > 0 ? most : asked;
     }
     return most > 0 ? Math.min(most, asked) : asked;
+  }
+
+  /**
+   * Returns the priority of an application that asks for {@code asked}, at most {@code most};
+   * null asks for the queue's.
+   */
+  public static Priority priority(LoomcardQueue queue, Priority asked, Priority most) {
+    int wanted = asked != null ? asked.getPriority()
+        : queue == null ? 0 : queue.getDefaultApplicationPriority().getPriority();
+    return Priority.newInstance(Math.min(most.getPriority(), wanted));
   }
 }

@@ -7,7 +7,9 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.loomcard.yarn.bridge.BridgeStatus;
@@ -32,14 +34,12 @@ final class SchedulerDocument {
   private static final int LONGEST_REPORT = 256 * 1024;
   private static final int LONGEST_FAILURE = 16 * 1024;
   /** What a queue of the document copies unchanged from the compiled policy configuration. */
-  private static final String[] QUEUE_KEYS = {"leaf", "policy", "policy_named", "walked",
-      "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
+  private static final List<String> QUEUE_KEYS = Arrays.asList("leaf", "policy", "policy_named",
+      "walked", "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer");
 
-  /** Limits that a queue of the compiled policy configuration has only if they are stated. */
-  private static final String[] LIMIT_KEYS = {"reservation_share_ppm", "reservation_nodes",
-      "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
-      "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label",
-      "label_guaranteed_ppm"};
+  /** What a queue's {@code limits} leave out: what the document has in another form. */
+  private static final List<String> OTHER_KEYS = Arrays.asList("path", "parent", "guaranteed",
+      "maximum", "state", "label_maximum_ppm");
 
   /** Fields by their names of the earlier version; the next version removes those names. */
   private static final Map<String, String> FORMER = former();
@@ -196,9 +196,9 @@ final class SchedulerDocument {
         document.add(key, value(spec, key));
       }
       JsonObject limits = new JsonObject();
-      for (String key : LIMIT_KEYS) {
-        if (spec.has(key)) {
-          limits.add(key, spec.get(key));
+      for (Map.Entry<String, JsonElement> key : spec.entrySet()) {
+        if (!QUEUE_KEYS.contains(key.getKey()) && !OTHER_KEYS.contains(key.getKey())) {
+          limits.add(key.getKey(), key.getValue());
         }
       }
       document.add("limits", limits);

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
+import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.bridge.CompileReply;
 import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.config.PolicyConfig;
@@ -136,6 +137,14 @@ public class MessagesTest {
     assertEquals(0.5, leaf.weight, 0);
     assertEquals("{\"wait_ms\":5000}", leaf.options);
     assertEquals(-1, policyConfig.queues.get(0).parent);
+  }
+
+  /** A state store may have what the version before compiled. */
+  @Test
+  public void readsKeysByTheirFormerNames() throws Exception {
+    QueueSpec root = PolicyConfig.read(new ConfigText()
+        .queue("root", -1, true, "\"hold_share_ppm\":5,\"hold_nodes\":3").text()).queues.get(0);
+    assertEquals("5 3", root.reservationSharePpm + " " + root.reservationNodes);
   }
 
   /** Findings keep line and hint. */
