@@ -133,7 +133,7 @@ def test_check_prints_json(bad: str) -> None:
 
 def test_check_of_right_files_exits_0() -> None:
     """Nothing wrong, nothing to say but that."""
-    assert run(policy, ["check", good(), good("reference.yml")]).exit_code == 0
+    assert run(policy, ["check", good(), good("hdrf-users.yml")]).exit_code == 0
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"])

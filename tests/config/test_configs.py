@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,7 +14,9 @@ from loomcard.config.schema import PolicyConfig, Queue, schema
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "policies").glob("*.yml"))
-REFERENCE = ROOT / "policies" / "reference.yml"
+GUIDE = (ROOT / "docs" / "operate" / "configuration.md").read_text()
+DEFAULTS = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", GUIDE, flags=re.MULTILINE))
+"""The default of each key, as the guide's table states it."""
 
 
 def test_there_is_no_schema_of_other_kinds_yet() -> None:
@@ -32,7 +35,7 @@ def test_configurations_compile_and_validate(file: Path) -> None:
     assert file.stem not in built_in()
     jsonschema.validate(yaml.safe_load(text), schema("policy"))
     assert compile_config(text, file.name)["queues"][0]["path"] == "root"
-    assert len(text.splitlines()) <= (50 if file == REFERENCE else 30)
+    assert len(text.splitlines()) <= 30
 
 
 @pytest.mark.parametrize(
@@ -58,24 +61,39 @@ def test_the_schema_refuses_what_the_compiler_refuses(line: str) -> None:
         jsonschema.validate(document, schema("policy"))
 
 
-def test_the_reference_names_every_key() -> None:
-    """Of the file, and of a queue below it."""
-    data = yaml.safe_load(REFERENCE.read_text())
-    assert set(data) == set(PolicyConfig.model_fields)
-    assert set(data["queues"]["default"]) == set(Queue.model_fields)
+def test_the_guide_names_every_key() -> None:
+    """docs/operate/configuration.md has a row for each key."""
+    assert DEFAULTS.keys() == PolicyConfig.model_fields.keys()
 
 
 def test_every_documented_default_is_true() -> None:
-    """Leaving out every optional key of the reference changes nothing of what is compiled."""
+    """To state the default of a key, at root where queues have their parent's, changes nothing."""
+    lists = {"all": ["*"], "everyone": ["*"]}
+    tried = []
+    for key, text in DEFAULTS.items():
+        default = text.rpartition("root: ")[2].strip("`")
+        mapping = PolicyConfig.model_fields[key].default == {}
+        if " " not in default and default != "required" and not mapping:
+            top = {"version": 1, "policy": "drf", "queues": {"a": {"queues": {"b": {}}}}}
+            stated = {key: lists.get(default, yaml.safe_load(default))}
+            assert _queues({**top, **stated}) == _queues(top), key
+            tried.append(key)
+    assert len(tried) > 10
 
-    def meaning(text: str) -> object:
-        config = compile_config(text, "reference.yml")
-        for queue in config["queues"]:
-            del queue["policy_named"]  # whether the file says it is all that may differ
-        return config["needs"], config["queues"]
 
-    short = "version: 1\npolicy: drf\nqueues: {default: {}}\n"
-    assert meaning(REFERENCE.read_text()) == meaning(short)
+@pytest.mark.parametrize("key", [key for key, text in DEFAULTS.items() if "parent" in text])
+def test_what_a_queue_has_of_its_parent_is_in_its_row(key: str) -> None:
+    """However far above it is stated; a reader of the compiled form walks no tree."""
+    (example, *_) = Queue.model_fields[key].examples or ()
+    top = {"version": 1, "policy": "drf", "queues": {"a": {"queues": {"b": {}}}}}
+    root, *below = _queues({**top, key: example})
+    (name,) = root.keys() & {key, f"{key}_s"}
+    assert all(queue[name] == root[name] for queue in below)
+    assert _queues(top)[2].get(name) != root[name]
+
+
+def _queues(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(compile_config(yaml.safe_dump(data), "test.yml")["queues"])
 
 
 def test_the_two_queues_are_closed_to_others() -> None:
@@ -86,10 +104,3 @@ def test_the_two_queues_are_closed_to_others() -> None:
     for name in ("alice", "bob"):
         queue = queues[f"root.{name}"]
         assert (queue["policy"], queue["submit"], queue["administer"]) == ("fifo", [name], [])
-
-
-def test_the_guide_names_every_key() -> None:
-    """docs/operate/configuration.md has a row for each key."""
-    guide = (ROOT / "docs" / "operate" / "configuration.md").read_text()
-    rows = set(re.findall(r"^\| `(\w+)` \|", guide, flags=re.MULTILINE))
-    assert rows >= set(PolicyConfig.model_fields)
