@@ -1,5 +1,5 @@
 """Node labels on a real YARN: an idle partition lends, an exclusive one does not, and a queue gets
-its guarantee.
+its guarantee and its default.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,6 +26,7 @@ policy: fifo
 queues:
   first: {}
   owed: {label_guaranteed: {gpu: 100%}}
+  programmed: {default_label: fpga}
 """
 NODES = {"n1": "", "n2": "gpu", "n3": "fpga"}
 
@@ -102,6 +103,14 @@ def test_a_queue_gets_its_guarantee(cluster: LocalCluster, run: Run) -> None:
     first, owed = tasks(cluster, older, younger)
     assert {r.node for r in first + owed} == {"n2"}
     assert min(r.started_ms for r in owed) < max(r.started_ms for r in first)
+
+
+def test_a_job_without_a_label_runs_on_its_queues(cluster: LocalCluster, run: Run) -> None:
+    """Its AM too: YARN asks the queue for the label of an ask that names none."""
+    job = run("programmed", 2, 1000)
+    assert job.wait(DEADLINE_S) == 0, job.reason()
+    runs = [r for r in read_runs(cluster.container_times) if r.application == job.application()]
+    assert (len(runs), {r.node for r in runs}) == (3, {"n3"})
 
 
 def test_all_of_it_replays(cluster: LocalCluster) -> None:
