@@ -49,6 +49,7 @@ class ResolvedQueue:
     state: str = "running"
     maximum_applications: int | None = None
     maximum_applications_per_user: int | None = None
+    default_priority: int = 0
     maximum_allocation: Mapping[str, int] | None = None
     maximum_lifetime_s: int | None = None
     default_lifetime_s: int | None = None
@@ -117,6 +118,7 @@ def _resolve(
         state=keys.state,
         maximum_applications=_number(keys.maximum_applications),
         maximum_applications_per_user=_number(keys.maximum_applications_per_user),
+        default_priority=_own(keys.default_priority, above.default_priority),
         maximum_allocation=_amounts(keys.maximum_allocation),
         maximum_lifetime_s=maximum_lifetime_s,
         default_lifetime_s=default_lifetime_s,

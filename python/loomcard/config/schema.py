@@ -253,6 +253,15 @@ class Queue(BaseModel):
         description="How many applications of one user may wait and run here and below.",
         examples=[10],
     )
+    default_priority: int | None = Field(
+        None,
+        ge=0,
+        lt=2**31,
+        description="The priority of an application that asks for none; YARN's"
+        " yarn.cluster.max-application-priority bounds it. Default: as the parent; for the file"
+        " itself 0.",
+        examples=[5],
+    )
     maximum_allocation: Allocation = Field(
         UNLIMITED,
         description="The largest container that may be asked for here and below.",

@@ -10,6 +10,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.junit.Test;
 
@@ -48,5 +49,32 @@ public class PriorityTest extends SchedulerTestBase {
     assertEquals(7, read().one("application_changed").get(4).asInt());
     assertFalse("not stored", stored == before);
     assertEquals(0, storedUnderLock);
+  }
+
+  /**
+   * An application that asks for no priority has its queue's, at most the cluster's highest. YARN
+   * keeps it, and the policy orders by it.
+   */
+  @Test
+  public void theQueuesDefault() throws Exception {
+    ScriptedScheduler.policyConfig = new ConfigText().queue("root", -1, false, "")
+        .queue("root.a", 0, true, "\"default_priority\":4")
+        .queue("root.b", 0, true, "\"default_priority\":50").queue("root.c", 0, true, "").text();
+    startRm();
+    assertPriority(4, "a", null);
+    assertPriority(2, "a", Priority.newInstance(2));
+    assertPriority(10, "b", null);
+    assertPriority(0, "c", null);
+    rounds.apply(new ConfigText().queue("root", -1, false, "")
+        .queue("root.a", 0, true, "\"default_priority\":7").queue("root.b", 0, true, "")
+        .queue("root.c", 0, true, "").text());
+    assertPriority(7, "a", null);
+  }
+
+  private void assertPriority(int wanted, String queue, Priority asked) throws Exception {
+    RMApp app = submit(application().withQueue(queue).withAppPriority(asked));
+    rm.waitForState(app.getApplicationId(), RMAppState.ACCEPTED);
+    assertEquals(wanted, app.getApplicationPriority().getPriority());
+    assertEquals(wanted, read().one("application_added").get(9).asInt());
   }
 }

@@ -48,6 +48,8 @@ public final class QueueSpec {
   /** How many applications may be live here and below; {@link #NONE}: no limit. */
   public final int maximumApplications;
   public final int maximumApplicationsPerUser;
+  /** The priority of an application that asks for none. */
+  public final int defaultPriority;
   /** The largest container that may be asked for, by resource; empty: no limit. */
   public final Map<String, Long> maximumAllocation;
   /** In seconds; {@link #NONE}: no limit. */
@@ -91,6 +93,7 @@ public final class QueueSpec {
     maximumApplications = row.get("maximum_applications", NONE, JsonCursor::integer);
     maximumApplicationsPerUser =
         row.get("maximum_applications_per_user", NONE, JsonCursor::integer);
+    defaultPriority = row.get("default_priority", 0, JsonCursor::integer);
     maximumAllocation = row.get("maximum_allocation", Collections.emptyMap(), QueueSpec::amounts);
     maximumLifetimeS = row.get("maximum_lifetime_s", NONE, JsonCursor::integer);
     defaultLifetimeS = row.get("default_lifetime_s", NONE, JsonCursor::integer);

@@ -403,7 +403,7 @@ public final class LoomcardQueue implements Queue {
 
   @Override
   public Priority getDefaultApplicationPriority() {
-    return Priority.newInstance(0);
+    return Priority.newInstance(spec.defaultPriority);
   }
 
   /** Does nothing: no container is reserved on a node; reserved room is in the metrics. */
