@@ -17,12 +17,14 @@ from loomcard.report.runs import Study, read_study
 
 PICTURE = "demo.png"
 _ROOM_MB = 128
-"""A cluster's first start writes 73 MB; on a full disk jobs wait for nodes that take nothing."""
+"""The disk that a cluster's first start needs: it writes 73 MB. On a full disk jobs would wait for
+nodes that accept nothing.
+"""
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo saw. ``study``: what was played, as a report reads it from the demo's folder;
+    """What the demo measured. ``study``: the runs, as a report reads them from the demo's folder;
     ``seconds``: the wall clock of all.
     """
 
@@ -66,7 +68,7 @@ class DemoResult:
 
     @property
     def verdict(self) -> str:
-        """Who allocated, and whether the journals replay, in one line."""
+        """Return in one line which part allocated, and whether the journals replay."""
         plans = "identical plans" if self.replays_identical else "OTHER PLANS"
         journals = 1 + sum(each.differences is not None for each in self.played)
         return (
@@ -102,16 +104,15 @@ def steps() -> int:
 
 
 def run_demo(folder: Path, progress: Callable[[str], None]) -> DemoResult:
-    """Runs the demo in `folder`, whose former content goes, and leaves there what
-    `loomcard report` reads, and the picture. `progress` is told in words what was just finished.
-
-    Raises what clusters, jobs and the player raise, and OSError where the disk is full; a job that
+    """Run the demo in `folder`, whose earlier content is removed, and leave there what `loomcard
+    report` reads, and the picture. `progress` is called with what was just finished, in words.
+    Raises what clusters, jobs and the player raise, and OSError if the disk is full. A job that
     fails is part of the result, by its state. Ctrl-C ends it with KeyboardInterrupt and leaves
     neither a process nor the folder.
     """
     began = time.monotonic()
     clear(folder)
-    folder.mkdir(parents=True)  # or an error names a path inside it
+    folder.mkdir(parents=True)  # otherwise an error names a path inside it
     if shutil.disk_usage(folder).free < _ROOM_MB << 20:
         raise OSError(errno.ENOSPC, f"less than {_ROOM_MB} MB free", str(folder))
     try:

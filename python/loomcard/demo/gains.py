@@ -1,4 +1,6 @@
-"""What each policy gained over the stock scheduler in a run, for whom, and what it did not gain."""
+"""What each policy gained over the stock scheduler in a run, for which applications, and what it
+did not gain.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,15 @@ from loomcard.report.expectation import Measured, measured
 from loomcard.report.runs import Run, Study
 
 Value = float | None
-"""A figure; None where the run has none, as where nothing of what it is about succeeded."""
+"""A figure; None if the run has none, for example if nothing that it measures succeeded."""
 _UNITS: Final = {"s": "s", "%": "percent"}
 SAME: Final = 0.05
-"""In one run, what differs by less than this part counts as the same."""
+"""Values of one run that differ by less than this part count as equal."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A row of the table: what it is called, its unit, and which direction is better."""
+    """A row of the table: its name, its unit, and which direction is better."""
 
     key: str
     name: str
@@ -39,7 +41,7 @@ MEAN = Figure("mean_completion", "mean completion of all jobs", "s", "less")
 MAKESPAN = Figure("makespan", "the time until all were done", "s", "less")
 FIGURES: Final = (SMALL, LARGE, LEAST, MEAN, MAKESPAN)
 AIMS: Final[Mapping[str, Figure]] = {"dress": SMALL, "hdrf": LEAST, "carbyne": MEAN}
-"""What the paper of each policy promises."""
+"""The promise of each policy's paper."""
 WHOM: Final[Mapping[Figure, str]] = {SMALL: "small jobs", MEAN: "all jobs together"}
 _MEASURES: Final[Mapping[Figure, dict[str, Any]]] = {
     SMALL: {"measure": "waiting", "of": "small"},
@@ -51,8 +53,8 @@ _MEASURES: Final[Mapping[Figure, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Figures:
-    """One run's: each figure's value, and each queue's mean dominant share, in percent of the
-    cluster, while every queue wanted more.
+    """The figures of one run: each figure's value, and each queue's mean dominant share, in percent
+    of the cluster, while every queue wanted more.
     """
 
     values: Mapping[Figure, Value]
@@ -65,15 +67,16 @@ class Figures:
 
     @property
     def poorest(self) -> str:
-        """The queue that had least; "" where that is not known."""
+        """The queue with the least share; "" if that is not known."""
         known = {name: value for name, value in self.shares.items() if value is not None}
         return min(known, key=lambda name: known[name], default="")
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Whether a policy gained what its paper promises; a sentence that says for whom and how much;
-    and a line for each way in which other figures are no better: worse, the same, not known.
+    """Whether a policy gained what its paper promises; a sentence about for which applications and
+    how much; and a line for each way in which other figures are no better: worse, the same, not
+    known.
     """
 
     policy: str
@@ -104,7 +107,7 @@ def _number(of: Measured, what: Mapping[str, Any]) -> Value:
 
 
 def gains(study: Study) -> Iterator[Gain]:
-    """What each policy of the study gained over its baseline, in the study's order."""
+    """Return what each policy of the study gained over its baseline, in the study's order."""
     found = {run.policy: figures_of(run) for run in study.runs}
     for policy, own in found.items():
         if policy in AIMS:
@@ -112,8 +115,8 @@ def gains(study: Study) -> Iterator[Gain]:
 
 
 def gain(policy: str, own: Figures, stock: Figures) -> Gain:
-    """The sentences on a policy whose run came to ``own``, where the stock scheduler's came to
-    ``stock``.
+    """Return the sentences about a policy with the figures ``own``, compared with the stock
+    scheduler's ``stock``.
     """
     aim = AIMS[policy]
     gained = _judged(aim, own, stock) == "better"
@@ -128,7 +131,7 @@ def gain(policy: str, own: Figures, stock: Figures) -> Gain:
 
 
 def _rest(aim: Figure, own: Figures, stock: Figures) -> Iterator[str]:
-    """All figures but the aim that are not better, a line a verdict."""
+    """Return all figures except the aim that are not better, one line per verdict."""
     judged = {figure: _judged(figure, own, stock) for figure in FIGURES if figure is not aim}
     for verdict in ("worse", "the same", "not known"):
         parts = [
@@ -142,7 +145,7 @@ def _rest(aim: Figure, own: Figures, stock: Figures) -> Iterator[str]:
 
 
 def _judged(figure: Figure, own: Figures, stock: Figures) -> str:
-    """better, worse, the same, or not known."""
+    """Return better, worse, the same, or not known."""
     ours, theirs = own.values[figure], stock.values[figure]
     if ours is None or theirs is None:
         return "not known"
@@ -152,7 +155,7 @@ def _judged(figure: Figure, own: Figures, stock: Figures) -> str:
 
 
 def _change(figure: Figure, own: Figures, stock: Figures) -> str:
-    """The difference in percent, or of percentages in points; "" where it is not known."""
+    """Return the difference in percent, or of percentages in points; "" if it is not known."""
     ours, theirs = own.values[figure], stock.values[figure]
     if ours is None or not theirs:
         return ""

@@ -28,7 +28,7 @@ _GREY = "#777777"
 
 
 def write(real: RealJobs, study: Study, gains: Sequence[Gain], verdict: str, file: Path) -> None:
-    """Writes the picture, a PNG, to `file`. `verdict`: the line below it."""
+    """Write the picture, a PNG, to `file`. `verdict`: the line below it."""
     said = {AIMS[gain.policy]: gain.sentence for gain in gains}
     with drawing.styled():
         figure = Figure(figsize=(12, 8), layout="constrained")
@@ -51,7 +51,7 @@ def _title(panel: Axes, text: str) -> None:
 
 
 def _real_jobs(panel: Axes, real: RealJobs) -> None:
-    """The containers of the real jobs over time, and when the policy was swapped."""
+    """Draw the containers of the real jobs over time, and when the policy was swapped."""
     began = min(job.submitted_ms for job in real.jobs)
     ended = max((run.ended_ms or run.started_ms for run in real.runs), default=began + 1)
     counts = containers_over_time(real.runs, began, ended, _POINTS)
@@ -80,7 +80,7 @@ def _real_jobs(panel: Axes, real: RealJobs) -> None:
 
 
 def _dots(panel: Axes, study: Study, column: str, of: str) -> None:
-    """A row a scheduler: a dot for each of its applications, and their mean."""
+    """Draw one row per scheduler: a dot for each of its applications, and their mean."""
     for row, run in enumerate(study.runs):
         found = [each[column] for each in applications_of(run.facts["applications"], of)]
         values = np.array([value for value in found if value is not None]) / 1000
@@ -102,7 +102,7 @@ def _dots(panel: Axes, study: Study, column: str, of: str) -> None:
 
 
 def _least(panel: Axes, study: Study) -> None:
-    """The share of the queue that had least under the baseline, over time."""
+    """Draw the share of the queue that had least under the baseline, over time."""
     found = {run.policy: run for run in study.runs}
     stock = figures_of(found[study.baseline])
     for row, run in enumerate(study.runs):
@@ -123,7 +123,7 @@ def _least(panel: Axes, study: Study) -> None:
 
 
 def _share(run: Run, queue: str) -> tuple[series.Floats, series.Floats]:
-    """The middles of steps in seconds, and the dominant share in percent in each."""
+    """Return the middles of steps in seconds, and the dominant share in percent in each."""
     frame = run.containers()
     borders = series.edges(run.facts, frame, _STEPS)
     mine = [each["id"] for each in applications_of(run.facts["applications"], queue)]

@@ -54,7 +54,7 @@ class RealJobs:
 
 
 def run(folder: Path, progress: Callable[[str], None]) -> RealJobs:
-    """Runs the jobs in `folder`. Raises ClusterError, SubmissionError and RestError."""
+    """Run the jobs in `folder`. Raises ClusterError, SubmissionError and RestError."""
     words = _write_words(folder / "words")
     # Beside the two masters four of the ten tasks have room: some start after the swap.
     settings = LocalSettings(
@@ -91,7 +91,9 @@ def _times(cluster: LocalCluster, submission: Submission, runs: list[ContainerRu
 
 
 def _await_first_task(cluster: LocalCluster, submissions: list[Submission]) -> None:
-    """Until a container runs that is no AM's: the jobs are under way. Raises SubmissionError."""
+    """Wait until a container runs that is not an AM's: the jobs have begun. Raises
+    SubmissionError.
+    """
     for submission in submissions:
         submission.application()
     deadline = time.monotonic() + _FIRST_TASK_S
@@ -122,7 +124,7 @@ def _submitted(client: Client, programs: list[Program]) -> Iterator[list[Submiss
 
 
 def _write_words(folder: Path) -> Path:
-    """A file for each map."""
+    """Make a file for each map."""
     rng = random.Random(0)  # noqa: S311 - data to count, not a secret
     vocabulary = ["loom", "card", "warp", "weft", "shuttle", "thread", "heddle", "reed"]
     folder.mkdir(parents=True)

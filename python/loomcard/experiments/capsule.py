@@ -1,5 +1,5 @@
-"""A capsule: the rounds that led to a fault of a policy, kept by a ResourceManager in one file, and
-run again here.
+"""A capsule: the rounds that led to a fault of a policy. A ResourceManager stores them in one file,
+and this module runs them again.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from loomcard.wire import messages as r
 from loomcard.wire.journal import Segment, read_segment, reading
 
 MOST_BYTES = 1 << 30
-"""So much a capsule may unpack to; a ResourceManager writes some 100 MB at most."""
+"""The most bytes to which a capsule may unpack; a ResourceManager writes some 100 MB at most."""
 ABOUT, POLICY, JOURNAL, COPIES = "capsule.json", "policy.yml", "journal.jsonl", "applied-policies"
 _UNREADABLE = (
     zipfile.BadZipFile, zlib.error, KeyError, IndexError, EOFError, NotImplementedError,
     RuntimeError, UnicodeDecodeError, msgspec.MsgspecError, OSError,
 )  # fmt: skip
 LISTED = 5
-"""So many asks are named."""
+"""The most asks that are named."""
 
 
 @dataclass(frozen=True)
 class Capsule:
-    """What the file says. ``unanswered``: the last batch, where no plan came."""
+    """The content of the file. ``unanswered``: the last batch, if no plan came for it."""
 
     about: dict[str, Any]
     yaml: str
@@ -50,8 +50,8 @@ class Capsule:
 
 @dataclass
 class Shown:
-    """What came of the rounds when they ran again. ``fault``: what can be seen of the fault; empty
-    where nothing can.
+    """The result of running the rounds again. ``fault``: what can be seen of the fault; empty if
+    nothing can.
     """
 
     rounds: int = 0
@@ -62,18 +62,18 @@ class Shown:
 
 
 def is_capsule(path: Path) -> bool:
-    """Whether it is one, by what the file begins with: a journal is no archive."""
+    """Return whether a file is a capsule, by its first bytes: a journal is not an archive."""
     return path.is_file() and zipfile.is_zipfile(path)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Capsule]:
-    """The capsule, unpacked for as long as it is used. Raises InputError or JournalError."""
+    """Yield the capsule, unpacked while it is used. Raises InputError or JournalError."""
     with TemporaryDirectory(prefix="loomcard-capsule-") as folder:
         try:
             capsule = _unpacked(path, Path(folder))
         except _UNREADABLE as error:
-            if isinstance(error, OSError) and error.errno != EINVAL:  # as of a place before byte 0
+            if isinstance(error, OSError) and error.errno != EINVAL:  # as in a place before byte 0
                 raise
             said = " ".join(str(error).split())[:200]
             raise InputError(
@@ -129,15 +129,17 @@ def show(capsule: Capsule) -> Shown:
 
 
 def _comparable(plan: r.PlanReply) -> r.PlanReply:
-    """Without what depends on the machine, and on rounds before the first that was kept: paths in
-    tracebacks, and when policies save.
+    """Return a plan without what depends on the machine, and on rounds before the first stored one:
+    paths in tracebacks, and when policies save.
     """
     faults = [(instance, message, "") for instance, message, _ in plan.faults]
     return msgspec.structs.replace(plan, saved={}, reports={}, faults=faults)
 
 
 def _answer(session: Session, batch: str, shown: Shown) -> None:
-    """The batch to which no plan came: in a child first, which it may end or never leave."""
+    """Run the batch for which no plan came: first in a child process, which it may end or never
+    leave.
+    """
     try:
         run_isolated(lambda _: session.decide(batch), FIRST_ROUND_S)
     except ChildEndedError as ended:
@@ -157,7 +159,7 @@ def _answer(session: Session, batch: str, shown: Shown) -> None:
 
 
 def _stalled(session: Session, reason: str) -> list[str]:
-    """Asks of the queue that the reason names which fit now, within all limits, and wait."""
+    """Return asks of the named queue that fit now, within all limits, and wait."""
     state, found = session.mirror.state, []
     named: list[Queue] = [q for q in state.queues if q.leaf and f"queue {q.path} " in reason]
     for queue in named:

@@ -1,4 +1,4 @@
-"""What a paper found, as an experiment states it: the figure, and how ours is measured."""
+"""A paper's figures, as an experiment states them: the value, and how ours is measured."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Statistic = Literal["mean", "median", "p5", "p25", "p75", "p95", "p98", "max", "
 
 
 class Expected(BaseModel):
-    """A figure of a paper that the experiment stands beside; with a ``measure`` it is judged."""
+    """A figure of a paper that the experiment is compared with; with a ``measure`` it is judged."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -104,7 +104,7 @@ class Expected(BaseModel):
 
 
 class EntryProblem(NamedTuple):
-    """What is wrong with an entry: its key, the message and the remedy."""
+    """An error in an entry: its key, the message and the remedy."""
 
     key: str
     message: str
@@ -112,7 +112,7 @@ class EntryProblem(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What entries may name: policies and workloads as the experiment does, what it varies."""
+    """What entries may name: the policies, workloads and parameters of the experiment."""
 
     policies: Sequence[str]
     workloads: Sequence[str]
@@ -121,7 +121,7 @@ class Names(NamedTuple):
 
 
 def problems_of(each: Expected, names: Names) -> Iterator[EntryProblem]:
-    """Everything in which an entry does not go together with its experiment."""
+    """Yield everything in which an entry contradicts its experiment."""
     given = {Expected.model_fields[name].alias or name for name in each.model_fields_set}
     if each.measure is None:
         for key in sorted(given - {"figure", "paper", "sign", "because"}):
@@ -178,16 +178,16 @@ _ONLY_OF: tuple[tuple[set[str], tuple[str, ...]], ...] = (
     ({"from_s", "to_s"}, ("share", "running")),
     ({"above", "below"}, ("speedup",)),
 )
-"""Keys that say something of these measures alone."""
+"""Keys that apply only to these measures."""
 
 
 def compares(each: Expected) -> bool:
-    """Whether an entry is of two policies."""
+    """Return whether an entry compares two policies."""
     return each.as_ != "value" or each.measure == "speedup"
 
 
 def named(name: str, among: Sequence[str]) -> str | None:
-    """The one of ``among`` that is meant: by its own words, or by its file's stem."""
+    """Return the one of ``among`` that a word names: by the same word, or by its file's stem."""
     if name in among:
         return name
     found = [each for each in among if PurePath(each).stem == name]
@@ -195,7 +195,9 @@ def named(name: str, among: Sequence[str]) -> str | None:
 
 
 def _candidates(each: Expected, names: Names) -> list[str]:
-    """Whose figure it can be: everybody's but that of what it is compared with."""
+    """Return the policies to which the figure may apply: all except the one that it is compared
+    with.
+    """
     if not compares(each):
         return list(names.policies)
     other = named(each.against or names.baseline, names.policies)
@@ -203,13 +205,15 @@ def _candidates(each: Expected, names: Names) -> list[str]:
 
 
 def _meant(policy: str, names: Names) -> str:
-    """Itself where it is none of the experiment's: the command line may name others to run."""
+    """Return the name unchanged if the experiment does not have it: the command line may name
+    others to run.
+    """
     return named(policy, names.policies) or policy
 
 
 def resolved(each: Expected, names: Names, called: Mapping[str, str]) -> dict[str, Any]:
-    """The entry for a manifest: who is compared with whom, by the names that results bear.
-    ``called``: what results call each policy and workload.
+    """Return the entry for a manifest, with the names of policies in the results. ``called``: the
+    name of each policy and workload in the results.
     """
     entry = each.model_dump(by_alias=True, exclude_defaults=True)
     if each.measure is None:

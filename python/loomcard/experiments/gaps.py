@@ -21,8 +21,8 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Rounds ``first`` to ``last`` are in no segment; ``after`` and ``before`` are the names of the
-    segments around them, ``after`` empty where an epoch's own first rounds are missing.
+    """Rounds ``first`` to ``last`` are in no segment. ``after`` and ``before`` are the names of the
+    neighbouring segments; ``after`` is empty if the first rounds of an epoch are missing.
     """
 
     first: int
@@ -40,7 +40,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a journal covers: from which round of its first segment's epoch on, and what it lacks
+    """What a journal covers: from which round of its first segment's epoch on, and what is missing
     after that.
     """
 
@@ -48,7 +48,7 @@ class Coverage:
     gaps: list[Gap]
 
     def check(self, folder: Path) -> None:
-        """Raises JournalError, one line that names the missing rounds, if there are any."""
+        """Raise JournalError, one line that names the missing rounds, if there are any."""
         if self.gaps:
             more = len(self.gaps) - _SHOWN
             shown = "; ".join(map(str, self.gaps[:_SHOWN]))
@@ -95,7 +95,7 @@ def _starts_a_process(segment: Segment) -> bool:
 
 
 def _number(path: Path) -> tuple[int, int]:
-    """Epoch and first round of a segment."""
+    """Return the epoch and first round of a segment."""
     found = _NAME.fullmatch(path.name)
     if found is None:
         raise JournalError(f"{path}: a segment is named EPOCH-ROUND.jsonl; was it renamed?")

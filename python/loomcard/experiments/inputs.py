@@ -1,4 +1,4 @@
-"""The configurations of policies that an experiment names: found, checked and hashed."""
+"""Find, check and hash the configurations of policies that an experiment names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What no policy can beat on a scenario, kept with its results: ideals for slowdown, and bounds."""
+"""What no policy can exceed on a scenario, stored with its results: ideals for slowdown, and
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def _alone(job: BoundedJob, capacity: list[int]) -> int:
 
 
 def _job(application: ScenarioApplication) -> BoundedJob:
-    """Reduces end after maps whatever their stage says; tasks of executors share containers."""
+    """Reduces end after maps, whatever their stage says; tasks of executors share containers."""
     shared = application.executors is not None
     ends_last = application.kind == "mapreduce"
     stages = [

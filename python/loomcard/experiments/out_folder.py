@@ -11,7 +11,7 @@ from loomcard.experiments.inputs import InputError
 from loomcard.results.run_folder import CELLS, CONTAINERS, MANIFEST, ResultError, read_json
 
 _BEFORE_THE_MANIFEST = {CELLS, "cluster", "cells.parquet", "cells.csv", CONTAINERS}
-"""What a run that was killed may have left."""
+"""Files that a killed run may have left."""
 _REMEDY = "name another folder with --out, or remove this one"
 
 

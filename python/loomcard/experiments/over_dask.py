@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 CONNECT_S: Final = 10.0
 AHEAD: Final = 2
-"""How many cells a worker has at a time: one runs, and the next has arrived."""
+"""How many cells a worker has at the same time: one runs, and the next has arrived."""
 
 Files = dict[str, bytes]
 """The files of a cell's folder, by their path in it."""
@@ -56,7 +56,9 @@ def run_over_dask(
 
 
 class _DaskRun:
-    """The cells that are to be given out, those that are out, and the outcomes of the others."""
+    """The cells that are still to be distributed, those that are distributed, and the outcomes of
+    the others.
+    """
 
     def __init__(self, client: Client, cells: Sequence[Cell], orders: Orders, watch: Watch) -> None:
         self._client = client
@@ -81,7 +83,7 @@ class _DaskRun:
         return self._outcomes
 
     def _give_out(self) -> None:
-        """Give out enough cells for every worker, also for those that came late."""
+        """Distribute enough cells for every worker, also for workers that joined late."""
         workers = len(self._client.scheduler_info(n_workers=-1)["workers"])
         while len(self._out) < AHEAD * max(1, workers):
             cell = next(self._left, None)

@@ -1,7 +1,6 @@
-"""Whether a policy decides again what a journal holds: ``policy check --journal``, ``make golden``.
-
-The replay is that of ``engine.session``, byte by byte. Another configuration is first written into
-the journal, as if it had been recorded under it.
+"""Check whether a policy decides again what a journal contains: ``policy check --journal``, ``make
+golden``. The replay is that of ``engine.session``, byte by byte. Another configuration is first
+written into the journal, as if it had been recorded under it.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from loomcard.wire import messages as r
 from loomcard.wire.journal import JournalError, Round, Segment, read_segment, reading, segments
 
 _FIRST: Final = ("resync", "faults", "decisions")
-"""The fields of a plan that are compared first: they explain what differs in the others."""
+"""The fields of a plan that are compared first: they explain differences in the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstDifference:
-    """The first plan of a journal that comes out otherwise: ``what`` in it differs first, and how
-    it was recorded and is decided now, as text.
+    """The first plan of a journal that differs: ``what`` is the first part that differs, with its
+    recorded and its present value as text.
     """
 
     journal: Path
@@ -49,8 +48,8 @@ class Compared:
 
 
 def journal_files(place: Path) -> list[Path]:
-    """The segments of the journal at ``place``, or of all journals below it. Raises JournalError
-    where there is none.
+    """Return the segments of the journal at ``place``, or of all journals below it. Raises
+    JournalError if there is none.
     """
     if place.is_file():
         return [place]
@@ -83,7 +82,7 @@ def compare(place: Path, config: Mapping[str, Any]) -> Compared:
 
 
 def first_difference(segment: Segment) -> FirstDifference | None:
-    """The first plan of the segment that comes out otherwise; None: all are as recorded. Raises
+    """Return the first plan of the segment that differs; None: all are as recorded. Raises
     JournalError.
     """
     found = next(replay_segment(segment), None)
@@ -104,7 +103,9 @@ def first_difference(segment: Segment) -> FirstDifference | None:
 
 
 def _apart(what: str, recorded: Any, now: Any) -> tuple[str, str, str]:
-    """Where two values differ first, down to what is neither a dict nor a list, and both there."""
+    """Return where two values differ first, down to a value that is neither a dict nor a list, and
+    both values.
+    """
     if isinstance(recorded, dict) and isinstance(now, dict):
         key = next(key for key in sorted({*recorded, *now}) if recorded.get(key) != now.get(key))
         return _apart(f"{what}[{key!r}]", recorded.get(key), now.get(key))
@@ -120,7 +121,7 @@ def _text(value: Any) -> str:
 
 
 def _begins_with(segment: Segment) -> Mapping[str, Any]:
-    """The configuration in force in the segment's first round. Raises JournalError."""
+    """Return the configuration in force in the segment's first round. Raises JournalError."""
     with reading(segment.place, "the segment's state cannot be used"):
         found: Mapping[str, Any] | None = segment.header.get("mirror", {}).get("config")
         for record in next(iter(segment)).batch.records:
@@ -132,9 +133,9 @@ def _begins_with(segment: Segment) -> Mapping[str, Any]:
 
 
 def _under(segment: Segment, began: str, config: Mapping[str, Any]) -> Segment:
-    """The segment as if ``config`` had been there in place of the configuration of that hash."""
+    """Return the segment with ``config`` in place of the configuration of that hash."""
     header = segment.header
-    policies: dict[str, str] = {}  # keys of what instances saved, as they are and as they will be
+    policies: dict[str, str] = {}  # keys of what instances saved: before and after
     with reading(segment.place, "the segment's state cannot be used"):
         mirror = header.get("mirror")
         if mirror is not None and mirror["config"]["hash"] == began:
@@ -148,7 +149,7 @@ def _under(segment: Segment, began: str, config: Mapping[str, Any]) -> Segment:
 def _round_under(
     each: Round, began: str, config: Mapping[str, Any], policies: dict[str, str]
 ) -> tuple[str, str]:
-    """Batch and plan under the other configuration; ``policies`` is kept up to date."""
+    """Return batch and plan under the other configuration; ``policies`` is kept up to date."""
     batch, plan = each.batch_text, each.plan_text
     if '["config",' in batch or '["saved",' in batch:
         records: list[r.AnyRecord] = []
@@ -167,8 +168,8 @@ def _round_under(
 
 
 def _renamed(place: str, recorded: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, str]:
-    """What instances saved, by its key in the journal: the key under ``config``. Raises InputError
-    unless both have the same queues.
+    """Return what instances saved, by the journal's key: the key under ``config``. Raises
+    InputError unless both have the same queues.
     """
     was, will = recorded["queues"], config["queues"]
     if _paths(was) != _paths(will):

@@ -44,12 +44,12 @@ class ShadowRound:
 
     @property
     def same(self) -> bool:
-        """Both decided the same."""
+        """Whether both decided the same."""
         return (self.recorded, self.recorded_preempted) == (self.other, self.other_preempted)
 
     @property
     def same_but_for_nodes(self) -> bool:
-        """Both served the same applications alike, if not on the same nodes."""
+        """Whether both served the same applications equally, perhaps on other nodes."""
         return _by_application(self.recorded) == _by_application(self.other)
 
 
@@ -93,7 +93,7 @@ class _OtherConfiguration:
         self._mirror = Mirror(hello.resource_types, hello.features)
         self._tree: PolicyTree | None = None
         self._numbers = {queue["path"]: i for i, queue in enumerate(config["queues"])}
-        self._paths: list[str] = []  # of the recorded configuration's queues
+        self._paths: list[str] = []  # queues of the recorded configuration
         self._most: int | None = hello.settings.get("round_containers")
         self._where = where
         if "mirror" in segment.header:
@@ -109,14 +109,16 @@ class _OtherConfiguration:
         self._tree = PolicyTree(self._mirror, None)
 
     def follows(self, segment: Segment) -> bool:
-        """The segment goes on where this mirror stands: no round between them was lost."""
+        """Return whether the segment continues where this mirror is: no round between them was
+        lost.
+        """
         if "mirror" not in segment.header:
             return True
         with reading(segment.place, "the segment's state cannot be used"):
             return bool(segment.header["mirror"]["sequence"] == self._mirror.sequence)
 
     def rounds(self, segment: Segment) -> Iterator[ShadowRound]:
-        """The rounds of one segment."""
+        """Yield the rounds of one segment."""
         for each in segment:
             self._where, batch, plan, mirror = each.batch_place, each.batch, each.plan, self._mirror
             try:
@@ -124,7 +126,7 @@ class _OtherConfiguration:
                     records = [self._moved(record) for record in batch.records]
                     mirror.apply(msgspec.structs.replace(batch, records=records))
             except UntrustworthyError as error:
-                if plan.resync is None:  # the journal's own mirror had no doubt
+                if plan.resync is None:  # the journal's own mirror found no error
                     raise JournalError(
                         f"{self._where}: {error}; was the journal altered?"
                     ) from error
@@ -155,7 +157,7 @@ class _OtherConfiguration:
         )
 
     def _ring(self, tree: PolicyTree) -> None:
-        """The other policies' own timers, where they are due; the recorded ones are not theirs."""
+        """Fire the other policies' own timers that are due; the recorded timers are not theirs."""
         mirror = self._mirror
         mirror.timers_due = dict.fromkeys(
             tree.timers.ring(mirror.now_ms),
@@ -172,7 +174,7 @@ class _OtherConfiguration:
         return allocations, sum(isinstance(decision, r.Preempt) for decision in decisions)
 
     def _moved(self, record: r.AnyRecord) -> r.AnyRecord:
-        """The record under the other configuration, whose queues have other numbers."""
+        """Return the record under the other configuration, whose queues have other numbers."""
         if isinstance(record, r.ConfigRecord):
             self._learn(record.config)
             return r.ConfigRecord(record.at_ms, record.version, self._config)

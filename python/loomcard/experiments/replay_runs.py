@@ -78,8 +78,8 @@ def replay_own(folder: Path) -> ReplayedRun:
 def compare_rounds(
     folder: Path, config: Mapping[str, Any], renamed: Mapping[str, str] | None = None
 ) -> Rounds:
-    """Every round of the journal beside what ``config`` would have decided, applications in the
-    queues that ``renamed`` names for theirs. Raises JournalError.
+    """Compare every round of the journal with what ``config`` would have decided, with applications
+    in the queues that ``renamed`` names for theirs. Raises JournalError.
     """
     found = Rounds()
     for one in shadow(folder, config, renamed):
@@ -88,7 +88,7 @@ def compare_rounds(
 
 
 def renamings(pairs: Sequence[str], config: Mapping[str, Any]) -> dict[str, str]:
-    """``old=new`` of the command line, by full paths. Raises InputError with all that is wrong."""
+    """Read ``old=new`` of the command line, by full paths. Raises InputError with all errors."""
     leaves = [queue["path"] for queue in config["queues"] if queue["leaf"]]
     found: dict[str, str] = {}
     wrong = []
@@ -114,7 +114,7 @@ def _full(path: str) -> str:
 
 
 def as_scenario(folder: Path, seed: int) -> Scenario:
-    """What ran, as a workload. Run times are as the ResourceManager saw them, so its nodes
+    """Return what ran, as a workload. Run times are as the ResourceManager saw them, so its nodes
     report at once. Raises JournalError.
     """
     document = {
@@ -158,7 +158,9 @@ def to_the_end(
 
 
 def recorded_config(folder: Path) -> dict[str, Any]:
-    """The configuration in force when the journal ended. Raises JournalError if there is none."""
+    """Return the configuration in force when the journal ended. Raises JournalError if there is
+    none.
+    """
     for path in reversed(segments(folder)):
         segment = read_segment(path)
         for each in reversed(list(segment)):
@@ -173,7 +175,7 @@ def recorded_config(folder: Path) -> dict[str, Any]:
 
 
 def missing_policies(config: Mapping[str, Any]) -> list[str]:
-    """The policies of a compiled configuration whose files cannot be found from here."""
+    """Return the policies of a compiled configuration whose files cannot be found from here."""
     named = sorted({queue["policy"] for queue in config["queues"] if queue["policy"]})
     missing = []
     for name in named:
@@ -185,14 +187,14 @@ def missing_policies(config: Mapping[str, Any]) -> list[str]:
 
 
 def allocations_text(allocations: Allocations) -> str:
-    """Allocations in words: ``2 x j1 on n3``."""
+    """Return allocations in words: ``2 x j1 on n3``."""
     return ", ".join(
         f"{count} x {app} on {node}" for (app, node), count in sorted(allocations.items())
     )
 
 
 def as_document(rounds: Rounds) -> dict[str, Any]:
-    """The counts and the first differences, ready for JSON."""
+    """Return the counts and the first differences, ready for JSON."""
     document: dict[str, Any] = msgspec.to_builtins(
         {name: getattr(rounds, name) for name in Rounds.__slots__ if name != "first"}
     )

@@ -86,14 +86,14 @@ class Experiment(BaseModel):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of experiment files."""
+    """Return the JSON Schema (draft 2020-12) of experiment files."""
     required = ["version", "kind", "policies", "workloads"]
     return published(Experiment.model_json_schema(), required)
 
 
 def read_experiment(text: str, file: Path) -> tuple[Experiment, Document]:
-    """The experiment of a YAML text, and the document for later findings. Raises FindingsError with
-    everything that is wrong; ``file`` gives the default name.
+    """Return the experiment of a YAML text, and the document for later findings. Raises
+    FindingsError with all errors; ``file`` gives the default name.
     """
     document = read(text)
     if not check_mapping(document):
@@ -123,7 +123,7 @@ def read_experiment(text: str, file: Path) -> tuple[Experiment, Document]:
 
 
 def _refuse_doubles(document: Document) -> None:
-    """What stands twice in a list would be two runs of one name, or be run once only."""
+    """Report repeated list entries: they would be two runs of one name, or run only once."""
     keys = document.data
     lists: dict[Place, Any] = {(key,): keys.get(key) for key in ("policies", "workloads", "seeds")}
     vary = keys.get("vary")
@@ -145,7 +145,7 @@ def _check_expected(experiment: Experiment, document: Document) -> None:
 
 
 def names_in(experiment: Experiment) -> Names:
-    """What its entries of ``expect`` may name."""
+    """Return what the entries of ``expect`` may name."""
     each = experiment
     return Names(each.policies, each.workloads, each.baseline, each.vary)
 

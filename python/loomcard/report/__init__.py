@@ -1,1 +1,1 @@
-"""Result files to tables, plots and one page; imports nothing of ours but the files' form."""
+"""From result files to tables, plots and one page; of our modules it uses only the files' form."""

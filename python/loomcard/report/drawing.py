@@ -1,5 +1,5 @@
-"""How the plots of a report look: colours and signs that survive print and colour-blindness, and
-SVG that stands in a page by itself.
+"""The style of a report's plots: colours and signs that remain distinct in print and with colour
+blindness, and SVG that needs no other file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLOURS: Final = (
 paper swallows, is left out for a grey."""
 LINES: Final[tuple[Any, ...]] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 REST: Final = "#e4e4e4"
-"""What has no colour of its own."""
+"""The colour of what has no colour of its own."""
 MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "d", "*")
 HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "/", "\\", "x", "")
 """A second sign beside the colour, for prints in grey."""
@@ -64,7 +64,7 @@ class Plot:
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows by itself, whether pyplot is loaded or not."""
+    """A figure that displays itself in a notebook, whether pyplot is loaded or not."""
 
     def _repr_svg_(self) -> str:
         with styled():
@@ -72,28 +72,30 @@ class ShownFigure(Figure):
 
 
 def panels(rows: int, columns: int, height: float, **sharing: Any) -> tuple[Figure, list[Axes]]:
-    """A figure as wide as the page, and its panels row by row."""
+    """Return a figure as wide as the page, and its panels row by row."""
     figure = ShownFigure(figsize=(WIDTH, height), layout="constrained")
     found = figure.subplots(rows, columns, squeeze=False, **sharing)
     return figure, list(found.flat)
 
 
 def line(index: int) -> dict[str, Any]:
-    """The colour and the dashes of the index-th line of a plot."""
+    """Return the colour and the dashes of the index-th line of a plot."""
     turn = index // len(COLOURS)
     dashes = LINES[(index + turn) % len(LINES)]
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
 
 
 def legend(figure: Figure, panel: Axes, columns: int = 4) -> None:
-    """One legend for all panels, below them."""
+    """Draw one legend for all panels, below them."""
     handles, labels = panel.get_legend_handles_labels()
     count = min(columns, max(1, len(labels)))
     figure.legend(handles, labels, loc="outside lower left", ncols=count, handlelength=3.2)
 
 
 def svg(figure: Figure, number: int) -> str:
-    """The figure as an SVG element: no file header, no metadata, ids of its own, text as text."""
+    """Return the figure as an SVG element: no file header, no metadata, ids of its own, text as
+    text.
+    """
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     found = text.getvalue()

@@ -1,4 +1,6 @@
-"""One figure of one run, as an experiment's ``expect`` names it: of whom, and which statistic."""
+"""One figure of one run, as an experiment's ``expect`` names it: for which applications, and which
+statistic.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,16 @@ UNITS = {
     "running": "containers", "share": "", "jain": "", "speedup": "",
     "starvation": "s",
 }  # fmt: skip
-"""Of each measure; a share is a part of 1, as papers print it."""
+"""The unit of each measure; a share is a part of 1, as papers print it."""
 _OVER_TIME = ("running", "share")
 Figure = float | dict[str, float]
-"""A number; of a speedup the completion of each application by its id, to be compared with that of
-another run.
+"""A number; for a speedup the completion of each application by its id, to be compared with another
+run.
 """
 
 
 class Measured:
-    """A run that is measured; its containers are read once, where a figure needs them."""
+    """A run that is measured; its containers are read once, if a figure needs them."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -43,8 +45,8 @@ class Measured:
 
 
 def measured(of: Measured, what: Mapping[str, Any]) -> Figure | None:
-    """The figure that an entry of ``expect`` names, in its shown unit (``UNITS``); None where the
-    run has none, as of an application that did not succeed.
+    """Return the figure that an entry of ``expect`` names, in its shown unit (``UNITS``); None if
+    the run has none, for example of an application that did not succeed.
     """
     run = of.run
     measure = what["measure"]
@@ -94,7 +96,7 @@ def starvation_ms(containers: pl.DataFrame, applications: Sequence[str]) -> Floa
 def speedup(
     mine: Mapping[str, float], theirs: Mapping[str, float], what: Mapping[str, Any]
 ) -> float | None:
-    """The statistic over the applications of two runs that have both completed; with ``above`` or
+    """Return the statistic over the applications that have completed in two runs; with ``above`` or
     ``below`` the percentage of them.
     """
     found = np.array([theirs[name] / own for name, own in mine.items() if name in theirs])
@@ -105,8 +107,8 @@ def speedup(
 
 
 def applications_of(applications: Sequence[dict[str, Any]], of: str) -> list[dict[str, Any]]:
-    """Those meant by ``of``: that bear the tag; or else that are in the queue or below it; or else
-    whose id it is. ``*`` stands for anything; "" for all.
+    """Return the applications that ``of`` means: those with the tag; otherwise those in the queue
+    or below it; otherwise the one with the id. ``*`` matches any text; "" means all.
     """
     if not of:
         return list(applications)
@@ -141,8 +143,8 @@ def weighted(values: Floats, weights: Floats, statistic: str, scale: float = 1.0
 
 @dataclass(frozen=True)
 class _Held:
-    """Containers that ran, from RUNNING to their end (ms), and what each counts for, a column
-    each.
+    """Return the containers that ran, from RUNNING to their end (ms), and what each counts for, in
+    one column per figure.
     """
 
     begin: Floats
@@ -150,7 +152,7 @@ class _Held:
     amounts: Floats
 
     def at(self, times: Floats) -> Floats:
-        """What is held from each time on, a row each."""
+        """Return what is used from each time on, one row per time."""
         moments = np.concatenate([self.begin, self.end])
         order = np.argsort(moments, kind="stable")
         change = np.concatenate([self.amounts, -self.amounts])[order].cumsum(axis=0)
@@ -199,7 +201,9 @@ def _over_time(
 
 
 def _lengths(breaks: Floats, times: Intervals) -> Floats:
-    """Of each stretch between two breaks: its length if it lies in one of the intervals, else 0."""
+    """Return for each stretch between two breaks its length if it lies in one of the intervals,
+    otherwise 0.
+    """
     counts = np.zeros(max(0, len(breaks) - 1))
     for begin, end in times:
         first, last = np.searchsorted(breaks, [begin, end])
@@ -208,7 +212,9 @@ def _lengths(breaks: Floats, times: Intervals) -> Floats:
 
 
 def _union(applications: Sequence[dict[str, Any]]) -> Intervals:
-    """While at least one of them demanded; results that do not tell it: from submission to end."""
+    """Return the intervals in which at least one of them demanded; for results without that: from
+    submission to end.
+    """
     found: list[tuple[float, float]] = []
     for begin, end in sorted(interval for each in applications for interval in _demand(each)):
         if found and begin <= found[-1][1]:

@@ -1,9 +1,10 @@
-"""A study's figures: what each run gives, what all seeds give together, and against a baseline.
+"""A study's figures: of each run, of all seeds together, and against a baseline.
 
-A run gives one value a statistic: the mean, median and 95th percentile of waiting, completion and
-slowdown over its applications that succeeded, of all and of each class; and one each for makespan,
-utilization and Jain's index. Over seeds the value shown is the median of the runs' values, with a
-95 % percentile-bootstrap interval (seeds drawn with replacement, 2,000 times, seeded).
+A run gives one value per statistic: the mean, median and 95th percentile of waiting, completion and
+slowdown over its applications that succeeded, of all and of each class; and one value each for
+makespan, utilization and Jain's index. Over seeds the value shown is the median of the runs'
+values, with a 95 % percentile-bootstrap interval (seeds drawn with replacement, 2,000 times,
+seeded).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ KEYS = ["setting", "policy", "class", "figure", "statistic"]
 
 @dataclass(frozen=True)
 class Figure:
-    """How a figure is called, measured and judged. ``scale``: from stored to shown units."""
+    """The name of a figure, how it is measured and judged. ``scale``: from stored to shown
+    units.
+    """
 
     key: str
     title: str
@@ -61,7 +64,9 @@ def figures_of(study: Study) -> list[Figure]:
 
 
 def samples(study: Study) -> pl.DataFrame:
-    """One row a run, class, figure and statistic: ``KEYS``, seed, value (in shown units)."""
+    """Return one row per run, class, figure and statistic: ``KEYS``, seed, value (in shown
+    units).
+    """
     frame = study.applications
     classes = [frame.with_columns(pl.lit(ALL).alias("class"))]
     if frame["class"].n_unique() > 1:
@@ -153,7 +158,7 @@ def compare(study: Study, values: pl.DataFrame) -> pl.DataFrame:
 def _pair(values: Floats, base: Floats, key: str) -> tuple[float | None, ...]:
     difference = values - base
     estimate = (float(difference.mean()), *interval(difference, np.mean, key + "/difference"))
-    if (values <= 0).any() or (base <= 0).any():  # a wait of nothing has no ratio
+    if (values <= 0).any() or (base <= 0).any():  # a wait of 0 has no ratio
         return (*estimate, None, None, None)
     logs = np.log(values / base)
     low, high = interval(logs, np.mean, key + "/ratio")
@@ -168,8 +173,8 @@ def _wins(value: Floats, base: Floats, more_is_better: bool) -> tuple[int, int, 
 
 
 def application_wins(study: Study) -> pl.DataFrame:
-    """By setting and policy: how many applications complete sooner, as soon (within 0.1 %) and
-    later than under the baseline with the same seed.
+    """Return by setting and policy how many applications complete sooner, equally soon (within 0.1
+    %) and later than under the baseline with the same seed.
     """
     where = ["setting", "seed", "id"]
     frame = study.applications.drop_nulls("completion_ms")

@@ -13,7 +13,7 @@ from loomcard.results.run_folder import whole, write_parquet
 
 
 def write_page(report: Numbers, file: Path) -> None:
-    """Writes the HTML page, whole or not at all."""
+    """Write the HTML page, completely or not at all."""
     text = page(report)
     file.parent.mkdir(parents=True, exist_ok=True)
     with whole(file) as temporary:

@@ -17,7 +17,7 @@ from loomcard.report.terminal import Numbers, Row, columns, ours_text, short
 from loomcard.report.trends import trends
 
 LARGEST: Final = 1_500_000
-_TEXT: Final = 150_000  # kept for what is not a plot
+_TEXT: Final = 150_000  # reserved for what is not a plot
 
 Cell = list[str]
 
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What the page says of one setting."""
+    """The content of the page about one setting."""
 
     title: str
     tables: list[Table]
@@ -50,8 +50,8 @@ class Section:
 
 
 def page(report: Numbers) -> str:
-    """The page's HTML: at most 1.5 MB; plots for which there is no room are left out, and a note
-    says so.
+    """Return the page's HTML: at most 1.5 MB. Plots beyond that are left out, and a note says
+    so.
     """
     study = report.study
     numbering = count(1)
@@ -84,7 +84,7 @@ def page(report: Numbers) -> str:
 
 
 def _sections(report: Numbers, numbering: Iterator[int], room: int) -> tuple[list[Section], int]:
-    """The sections, and how many plots found no room."""
+    """Return the sections, and how many plots were left out."""
     left_out = 0
     sections = []
     for setting in report.study.settings:
@@ -190,7 +190,7 @@ def _by_class(report: Numbers, setting: str, tags: list[str]) -> Table:
 
 
 def _papers(report: Numbers) -> Table | None:
-    """What papers found, and what we do; None where no experiment states anything."""
+    """Return papers' figures beside ours; None if no experiment states any."""
     if not report.papers:
         return None
     rows = []
@@ -241,7 +241,7 @@ def _interval(low: float | None, high: float | None) -> Cell:
 
 
 def _manifest(made: dict[str, Any]) -> Iterator[tuple[str, str | list[str]]]:
-    """What a manifest says, in the words of a reader."""
+    """Return the content of a manifest in the words of a reader."""
     if made.get("command"):
         yield "command", " ".join(made["command"])
     for name in ("engine", "cells"):

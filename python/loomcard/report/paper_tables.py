@@ -20,7 +20,7 @@ from loomcard.report.figures import interval
 from loomcard.report.runs import Run, Study
 
 Pair = tuple[int, float, float | None]
-"""A seed, and what policy and against have (None: nothing to compare with)."""
+"""A seed, and the values of policy and against (None: nothing to compare with)."""
 Verdict = Literal["yes", "no", "not run", "not judged"]
 _TIE: Final = 0.001
 _PERCENT: Final = ("change_percent", "improvement")
@@ -56,7 +56,7 @@ class PaperComparison:
 
 
 def paper_comparisons(study: Study) -> list[PaperComparison]:
-    """Every entry of every experiment of the study, in their order."""
+    """Return every entry of every experiment of the study, in their order."""
     found = []
     for folder, made in study.manifests.items():
         experiment = made.get("experiment", {})
@@ -75,7 +75,7 @@ def paper_comparisons(study: Study) -> list[PaperComparison]:
 
 
 def paper_frame(rows: Sequence[PaperComparison]) -> pl.DataFrame:
-    """As a table, for other programs."""
+    """Return them as a table, for other programs."""
     kinds = {"float | None": pl.Float64, "int": pl.Int64}
     schema = {each.name: kinds.get(str(each.type), pl.String) for each in fields(PaperComparison)}
     return pl.DataFrame([vars(row) for row in rows], schema=schema, orient="row")
@@ -106,14 +106,14 @@ def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Pape
 
 
 def _unit(entry: Mapping[str, Any], how: str) -> str:
-    """The unit of ours, where the entry is compared as ``how``."""
+    """Return the unit of our value, if the entry is compared by ``how``."""
     if how in _PERCENT or _part(entry):
         return "%"
     return "" if how == "ratio" else UNITS[entry["measure"]]
 
 
 def _by_seed(how: str, pairs: Sequence[Pair]) -> Floats:
-    """The mean of each seed's values, by seed."""
+    """Return the mean of each seed's values, by seed."""
     found: dict[int, list[float]] = {}
     for seed, mine, other in pairs:
         value = _compared(how, mine, other)
@@ -128,7 +128,7 @@ def _pairs(
     runs: Sequence[Run],
     known: Mapping[int, Figure | None],
 ) -> Iterator[Pair]:
-    """Each pair of runs that both have the figure; ``known``: what each has."""
+    """Return each pair of runs that both have the figure; ``known``: the values of each run."""
     others = [index for index in known if _meant(runs[index], entry, "against")]
     for index, mine in known.items():
         if mine is None or not _meant(runs[index], entry, "policy"):
@@ -159,7 +159,9 @@ def _meant(run: Run, entry: Mapping[str, Any], who: str) -> bool:
 
 
 def _alike(run: Run, other: Run, experiment: Mapping[str, Any]) -> bool:
-    """On the same workload, engine, seed and values of whatever is varied for both."""
+    """Return whether both have the same workload, engine, seed and values of everything that is
+    varied for both.
+    """
     mine, theirs = run.facts.get("parameters", {}), other.facts.get("parameters", {})
     both = [key for key in experiment.get("vary", {}) if key in mine and key in theirs]
     return (
@@ -169,7 +171,7 @@ def _alike(run: Run, other: Run, experiment: Mapping[str, Any]) -> bool:
 
 
 def _compared(how: str, mine: float, other: float | None) -> float | None:
-    """Ours as the entry wants it; None where it has no value, as a ratio to nothing."""
+    """Return our value in the entry's form; None if it has none, for example a ratio to nothing."""
     if how == "value":
         return mine
     assert other is not None
@@ -186,7 +188,7 @@ def _compared(how: str, mine: float, other: float | None) -> float | None:
 
 
 def _equal(entry: Mapping[str, Any], other: float | None) -> tuple[float, float]:
-    """What equal means, and how far from it still counts."""
+    """Return the value that means equal, and the tolerance."""
     how = entry.get("as", "change_percent")
     if how == "value":
         neutral = float(entry["paper"])
@@ -211,7 +213,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _description(entry: Mapping[str, Any]) -> str:
-    """What is measured, in words."""
+    """Return what is measured, in words."""
     measure = entry["measure"]
     usual = {"running": "median", "share": "median", "makespan": "", "completed": ""}
     statistic = entry.get("statistic") or usual.get(measure, "mean")
@@ -233,7 +235,7 @@ def _description(entry: Mapping[str, Any]) -> str:
 
 
 def _part(entry: Mapping[str, Any]) -> str:
-    """The bound of which a percentage of applications is asked; empty: of none."""
+    """Return the bound for a percentage of applications; empty if there is none."""
     named = ((key, entry.get(key)) for key in ("above", "below"))
     return " ".join(f"{key} {bound:g}" for key, bound in named if bound is not None)
 

@@ -1,4 +1,4 @@
-"""The plots of one setting of a study: distributions, and what was held over time."""
+"""The plots of one setting of a study: distributions, and use over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOP = 9
 
 
 def plots(report: Numbers, setting: str, number: Callable[[], int]) -> Iterator[Plot]:
-    """The plots of a setting, each made when it is asked for. ``number``: gives unused numbers."""
+    """The plots of a setting, each drawn on demand. ``number``: returns unused numbers."""
     study, runs = report.study, report.study.first(setting)
     with drawing.styled():
         yield _distributions(study, setting, number())
@@ -38,8 +38,8 @@ def plots(report: Numbers, setting: str, number: Callable[[], int]) -> Iterator[
 
 
 def distributions(study: Study, setting: str) -> Figure:
-    """Waiting and completion of a setting's applications in seconds, a cumulative line a policy.
-    To be called, and shown, in ``styled()``.
+    """Draw waiting and completion of a setting's applications in seconds, one cumulative line per
+    policy. Call it, and show the result, in ``styled()``.
     """
     figure, panels = drawing.panels(1, 2, 3.4, sharey=True)
     frame = study.applications.filter(pl.col("setting") == setting)
@@ -73,7 +73,7 @@ def _distributions(study: Study, setting: str, number: int) -> Plot:
 
 
 def _steps(panel: Axes, values: Floats, label: str, index: int) -> None:
-    """A cumulative distribution as steps; of very many values, evenly chosen ones."""
+    """Return a cumulative distribution as steps; of very many values, evenly chosen ones."""
     part = np.arange(1, len(values) + 1) / len(values)
     chosen = np.unique(np.linspace(0, len(values) - 1, min(len(values), POINTS)).astype(int))
     x, y = values[chosen], part[chosen]
@@ -84,7 +84,7 @@ def _steps(panel: Axes, values: Floats, label: str, index: int) -> None:
 
 
 def _scale(panel: Axes, values: Floats) -> None:
-    """Logarithmic where the long ones would hide the short ones."""
+    """Use a logarithmic axis if the long values would hide the short ones."""
     above = values[values > 0]
     if len(above) and np.quantile(above, 0.95) > 20 * np.quantile(above, 0.1):
         if len(above) < len(values):
@@ -141,7 +141,7 @@ def _ratios(report: Numbers, setting: str, number: int) -> Plot:
 
 
 def _plain_ticks(panel: Axes) -> None:
-    """0.5, 1, 2 rather than powers of ten, of which a narrow range may hold none."""
+    """Use 0.5, 1, 2 instead of powers of ten, of which a narrow range may contain none."""
     low, high = panel.get_xlim()
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     wide = high / low > 100
@@ -196,7 +196,7 @@ def _stairs(panel: Axes, values: Floats, borders: Floats, label: str, look: dict
 
 
 def _thinned(values: Floats, borders: Floats) -> tuple[Floats, Floats]:
-    """Means of neighbours, where there are more values than can be seen."""
+    """Return means of neighbours if there are more values than can be seen."""
     every = -(-len(values) // STEPS)
     groups = [values[i : i + every].mean() for i in range(0, len(values), every)]
     return np.array(groups), np.append(borders[:-1:every], borders[-1])
@@ -241,7 +241,7 @@ def _shares(held: list[tuple[Run, pl.DataFrame]], number: int) -> Plot:
             _stairs(panel, share, borders / longest, name, drawing.line(index))
         panel.set_title(run.policy)
         panel.yaxis.set_major_formatter(lambda part, _: f"{100 * part:.3g}%")
-    panels[0].set_ylim(bottom=0)  # once all are drawn: they have one axis, which it fixes
+    panels[0].set_ylim(bottom=0)  # after all are drawn: they share one axis
     _label(panels, len(held), "share of the cluster", f"{unit} since the run's start")
     drawing.legend(figure, panels[0], 5)
     caption = (
@@ -252,7 +252,7 @@ def _shares(held: list[tuple[Run, pl.DataFrame]], number: int) -> Plot:
 
 
 def _groups(run: Run, largest: list[str]) -> tuple[dict[str, list[str]], str]:
-    """Applications by queue, or by class where there is one queue, or else the largest alone."""
+    """Return applications by queue; if there is one queue, by class; otherwise only the largest."""
     applications = run.facts["applications"]
     queues = [each["queue"] for each in applications]
     classes = [(each.get("tags") or ["untagged"])[0] for each in applications]
@@ -290,7 +290,9 @@ def _label(panels: list[Axes], count: int, y: str, x: str) -> None:
 
 
 def _stack(panel: Axes, rows: list[Floats], borders: Floats, labels: list[str]) -> None:
-    """Areas from one step's middle to the next one's: half the points that steps would need."""
+    """Draw areas from one step's middle to the next one's: half the points that steps would
+    need.
+    """
     middles = (borders[:-1] + borders[1:]) / 2
     below = np.zeros(len(rows[0]))
     for index, (row, label) in enumerate(zip(rows, labels, strict=True)):

@@ -1,4 +1,4 @@
-"""What policies reported of their state, over time: a figure a policy and panel, as small
+"""What policies reported of their state over time: one figure per policy and panel, as small
 multiples.
 """
 
@@ -18,11 +18,11 @@ from loomcard.report.drawing import Plot
 from loomcard.report.runs import Run, time_unit
 
 SHOWN, LINES, STEPS = 8, 8, 240
-"""Queues with a panel of their own, lines in one panel, and moments of a line, at most."""
+"""The most queues with a panel, lines in one panel, and moments of a line."""
 
 
 def reported_plots(runs: list[Run], number: Callable[[], int]) -> Iterator[Plot]:
-    """For each run and each panel that its policy reported: a plot."""
+    """Return a plot for each run and each panel that its policy reported."""
     for run in runs:
         frame = run.states()
         for panel in frame["panel"].unique(maintain_order=True) if frame.height else ():
@@ -30,7 +30,7 @@ def reported_plots(runs: list[Run], number: Callable[[], int]) -> Iterator[Plot]
 
 
 def _plot(run: Run, panel: str, frame: pl.DataFrame, number: int) -> Plot:
-    """Figures of one queue in one panel; of several queues with one figure each, all in one."""
+    """Draw figures of one queue in one panel; one figure of several queues together."""
     queues = list(frame["queue"].unique(maintain_order=True))
     labels = list(frame["label"].unique(maintain_order=True))
     single = len(labels) == 1
@@ -62,7 +62,7 @@ def _plot(run: Run, panel: str, frame: pl.DataFrame, number: int) -> Plot:
 
 
 def _most_moving(frame: pl.DataFrame, column: str) -> list[str]:
-    """The names in a column, in the order in which they came; of too many, those whose values have
+    """Return the names in a column, in their order; if there are too many, those whose values have
     the widest range.
     """
     names = list(frame[column].unique(maintain_order=True))
@@ -75,7 +75,7 @@ def _most_moving(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def _line(box: Axes, frame: pl.DataFrame, label: str, index: int, length: float) -> None:
-    """One figure's steps; of very many moments the last of each stretch of time."""
+    """Draw one figure's steps; of very many moments the last of each stretch of time."""
     if not frame.height:
         return
     times, values = frame["at_ms"].to_numpy(), frame["value"].to_numpy()
@@ -105,7 +105,7 @@ def _axes(panels: list[Axes], count: int, columns: int, frame: pl.DataFrame, uni
 
 
 def _legend(figure: Figure, panels: list[Axes], drawn: list[str]) -> None:
-    """Of all lines, whichever panel holds them."""
+    """Return the labels of all lines, whichever panel contains them."""
     found: dict[str, Any] = {}
     for box in panels:
         handles, labels = box.get_legend_handles_labels()

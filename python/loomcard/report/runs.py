@@ -34,11 +34,11 @@ class Run:
     folder: Path
 
     def containers(self) -> pl.DataFrame:
-        """Its containers; empty where they were not kept."""
+        """Its containers; empty if they were not stored."""
         return read_containers(self._folder, self._who)
 
     def states(self) -> pl.DataFrame:
-        """What its policies reported over time; empty where they reported nothing."""
+        """What its policies reported over time; empty if they reported nothing."""
         return read_states(self._folder, self._who)
 
     @property
@@ -52,16 +52,15 @@ class Run:
 
 
 _NAMED = 10
-"""So many stopped runs are named, and the others counted."""
+"""The most stopped runs that are named; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What a report is about.
-
-    ``applications``: a row an application that came to a run that ended: setting, policy, seed,
-    class (its first tag, or "all" with none), id, queue, ended, waiting_ms, completion_ms,
-    slowdown (None where there is none). ``stopped``: runs that did not end, which are left out.
+    """The content of a report. ``applications``: one row per application of a run that ended:
+    setting, policy, seed, class (its first tag, or "all" without one), id, queue, ended,
+    waiting_ms, completion_ms, slowdown (None if there is none). ``stopped``: runs that did not end,
+    which are left out.
     """
 
     runs: list[Run]
@@ -78,7 +77,7 @@ class Study:
 
     @property
     def left_out(self) -> str:
-        """A sentence on the runs that did not end; "" where all did."""
+        """A sentence about the runs that did not end; "" if all did."""
         if not self.stopped:
             return ""
         named = [f"{run.policy} on {run.setting}, seed {run.seed}" for run in self.stopped]
@@ -89,7 +88,7 @@ class Study:
         return f"{one if len(named) == 1 else several}: {said}."
 
     def policies(self, setting: str | None = None) -> list[str]:
-        """Those of a setting (None: of all), the baseline first."""
+        """Return the policies of a setting (None: of all), the baseline first."""
         found = dict.fromkeys(
             run.policy for run in self.runs if setting is None or run.setting == setting
         )
@@ -100,7 +99,9 @@ class Study:
         return sorted({run.seed for run in self.runs if run.setting == setting})
 
     def first(self, setting: str) -> list[Run]:
-        """One run a policy, all of the same seed: the first that all of them have, if any."""
+        """Return one run per policy, all with the same seed: the first that all of them have, if
+        any.
+        """
         here = [run for run in self.runs if run.setting == setting]
         policies = self.policies(setting)
         for seed in self.seeds(setting):
@@ -111,7 +112,7 @@ class Study:
 
 
 def time_unit(runs: Sequence[Run]) -> tuple[str, float]:
-    """A unit of time that keeps the numbers of these runs small, and how many ms it has."""
+    """Return a unit of time that keeps the numbers of these runs small, and how many ms it has."""
     longest = max(run.facts["makespan_ms"] or 0 for run in runs)
     if longest > 3 * 3.6e6:
         return "hours", 3.6e6
@@ -159,7 +160,7 @@ def _said(values: dict[str, Any]) -> list[str]:
 
 
 def _applications(runs: Sequence[Run]) -> tuple[pl.DataFrame, str]:
-    """The applications' figures, and what their slowdown is measured against."""
+    """Return the applications' figures, and what their slowdown is measured against."""
     facts = [run.facts for run in runs]
     frame = application_frame(facts)
     ideals = [each.get("ideal_ms") for run in facts for each in run["applications"]]
@@ -198,7 +199,7 @@ def _applications(runs: Sequence[Run]) -> tuple[pl.DataFrame, str]:
 
 
 def _baseline(results: Sequence[Results], runs: Sequence[Run], named: str | None) -> str:
-    """The label of the policy to compare with; "" where nobody named one."""
+    """Return the label of the policy to compare with; "" if none was named."""
     labels = list(dict.fromkeys(run.policy for run in runs))
     stated = [each.manifest.get("experiment", {}).get("baseline", "") for each in results]
     wanted = named or next((name for name in stated if name), "")

@@ -1,4 +1,4 @@
-"""What was held over time, in a fixed number of steps: the food of the plots."""
+"""Use over time, in a fixed number of steps, for the plots."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ Floats = npt.NDArray[np.float64]
 
 
 def edges(facts: dict[str, Any], containers: pl.DataFrame, steps: int) -> Floats:
-    """The borders of the steps, from the first submission to the end of the last container, ms."""
+    """Return the borders of the steps, from the first submission to the end of the last container,
+    in ms.
+    """
     first = min((each["submitted_ms"] for each in facts["applications"]), default=0)
     ends = containers["finished_ms"].drop_nulls() if containers.height else pl.Series([1])
     end = ends.max()
-    last = max(first + 1, end if isinstance(end, int) else 0)  # None where nothing has ended
+    last = max(first + 1, end if isinstance(end, int) else 0)  # None if nothing has ended
     return np.linspace(first, last, steps + 1)
 
 
 def held(containers: pl.DataFrame, amounts: Sequence[float], borders: Floats) -> Floats:
-    """The mean of what the containers held in each step. ``amounts``: what each counts for.
-
-    The integral of a container up to a border is its amount times the time that it has run by
-    then; sums of them over all containers are two sorted arrays, looked up at the borders.
+    """Return the mean of what the containers used in each step. ``amounts``: what each counts for.
+    The integral of a container up to a border is its amount times the time that it has run by then.
+    Sums of them over all containers are two sorted arrays, evaluated at the borders.
     """
     ran = containers.with_columns(pl.Series("amount", amounts, dtype=pl.Float64)).filter(
         pl.col("started_ms").is_not_null()
@@ -39,7 +40,9 @@ def held(containers: pl.DataFrame, amounts: Sequence[float], borders: Floats) ->
 
 
 def _area(since: Floats, weight: Floats, borders: Floats) -> Floats:
-    """At each border: the sum of weight * (border - since) over those that came before it."""
+    """Return at each border the sum of weight * (border - since) over those that began before
+    it.
+    """
     order = np.argsort(since, kind="stable")
     since, weight = since[order], weight[order]
     place = since.searchsorted(borders)
@@ -49,7 +52,7 @@ def _area(since: Floats, weight: Floats, borders: Floats) -> Floats:
 
 
 def capacity(facts: dict[str, Any], resource: int, borders: Floats) -> Floats:
-    """The mean of the cluster's capacity of a resource in each step."""
+    """Return the mean of the cluster's capacity of a resource in each step."""
     steps = facts.get("capacity") or [[0, [0]]]
     times = np.array([min(steps[0][0], borders[0]), *(time for time, _ in steps[1:])], dtype=float)
     values = np.array([amounts[resource] for _, amounts in steps], dtype=float)
@@ -58,7 +61,7 @@ def capacity(facts: dict[str, Any], resource: int, borders: Floats) -> Floats:
 
 
 def dominant(facts: dict[str, Any], containers: pl.DataFrame) -> list[float]:
-    """Each container's dominant share of the first capacity that the cluster had."""
+    """Return each container's dominant share of the first capacity of the cluster."""
     names = [name for name in facts["resource_types"] if name in containers.columns]
     steps = facts.get("capacity") or [[0, [0] * len(names)]]
     whole = dict(zip(facts["resource_types"], np.max([a for _, a in steps], axis=0), strict=True))

@@ -44,7 +44,7 @@ class Numbers:
         self, table: pl.DataFrame, setting: str, policy: str, figure: str, statistic: str,
         tag: str = ALL,
     ) -> Row | None:  # fmt: skip
-        """The row of one figure; None where there is none."""
+        """Return the row of one figure; None if there is none."""
         found = table.filter(
             (pl.col("setting") == setting)
             & (pl.col("policy") == policy)
@@ -55,7 +55,9 @@ class Numbers:
         return found.row(0, named=True) if found.height else None
 
     def bound(self, setting: str) -> str:
-        """A sentence on the makespan that no schedule can beat; "" where the results hold none."""
+        """Return a sentence about the makespan that no schedule can beat; "" if the results have
+        none.
+        """
         here = [run for run in self.study.runs if run.setting == setting]
         by_seed = {run.seed: run.facts.get("bounds", {}).get("makespan_ms") for run in here}
         known = [value / 1000 for value in by_seed.values() if value is not None]
@@ -65,7 +67,7 @@ class Numbers:
         return f"no schedule has a makespan below {short(median(known))} s (a lower bound{over})"
 
     def classes(self, setting: str) -> list[str]:
-        """The classes of a setting besides all."""
+        """Return the classes of a setting besides all."""
         here = self.summary.filter(pl.col("setting") == setting)
         return [tag for tag in here["class"].unique(maintain_order=True) if tag != ALL]
 
@@ -77,7 +79,7 @@ def numbers(study: Study) -> Numbers:
 
 
 def tables(report: Numbers) -> Iterator[RenderableType]:
-    """For each setting: the figures, the comparison with the baseline, and the classes."""
+    """Return for each setting the figures, the comparison with the baseline, and the classes."""
     for setting in report.study.settings:
         seeds = len(report.study.seeds(setting))
         over = f"median of {seeds} seeds, 95 % interval below" if seeds > 1 else "one seed"
@@ -118,7 +120,7 @@ def _table(*headings: str) -> Table:
 
 
 def columns(report: Numbers, setting: str) -> list[tuple[str, str, str]]:
-    """What the overview shows: heading, figure, statistic."""
+    """The columns of the overview: heading, figure, statistic."""
     rows = report.summary.filter(
         (pl.col("setting") == setting) & pl.col("figure").str.starts_with("utilization ")
     )
@@ -178,13 +180,13 @@ def _papers(rows: list[PaperComparison]) -> Table:
 
 
 def ours_text(row: PaperComparison) -> str:
-    """Our figure with its unit."""
+    """Return our figure with its unit."""
     percent = " %" if row.unit == "%" else f" {row.unit}" if row.unit == "s" else ""
     return "-" if row.ours is None else short(row.ours) + percent
 
 
 def signs_text(row: PaperComparison) -> str:
-    """The paper's sign and ours."""
+    """Return the sign of the comparison and our value."""
     return f"{row.sign_paper}, {row.sign_ours}" if row.sign_ours else row.sign_paper or "-"
 
 
@@ -210,7 +212,7 @@ def _ratio(cell: Row | None) -> str:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    """The interval on a line of its own, or on two where it is long."""
+    """Return the interval on a line of its own, or on two if it is long."""
     if low is None or high is None:
         return ""
     text = f"{short(low)}-{short(high)}"
@@ -219,7 +221,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def short(value: float, sign: str = "") -> str:
-    """A number in about four characters."""
+    """Return a number in about four characters."""
     if abs(value) >= 9_999.5:
         return f"{value / 1000:{sign}.1f}k"
     digits = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2

@@ -1,4 +1,4 @@
-"""What changes with a parameter that an experiment varied: a plot a parameter."""
+"""What changes with a parameter that an experiment varied: one plot per parameter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Point = tuple[float, dict[str, Any]]
 
 
 def trends(numbers: Numbers, number: Callable[[], int]) -> Iterator[Plot]:
-    """For each parameter with several numbers: figures over it, a line a policy and each
+    """Return for each parameter with several numbers the figures over it: one line per policy and
     combination of the other parameters.
     """
     runs = list({(run.setting, run.policy): run for run in numbers.study.runs}.values())
@@ -60,7 +60,7 @@ def _trend(numbers: Numbers, key: str, runs: list[Run], number: int) -> Plot:
 
 
 def _label(run: Run, key: str) -> str:
-    """The run's policy and setting without the parameter that is on the axis."""
+    """Return the run's policy and setting without the parameter that is on the axis."""
     said = f"{key.rpartition('.')[2]}={run.facts['parameters'][key]}"
     option = f"{key.removeprefix('policy.')}={run.facts['parameters'][key]}"
     policy = " ".join(word for word in run.policy.split(" ") if word != option)

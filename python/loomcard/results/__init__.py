@@ -1,1 +1,3 @@
-"""What a run leaves, whichever engine ran it: records, metrics, and the files of a run folder."""
+"""The results of a run, whichever engine ran it: records, metrics, and the files of a run
+folder.
+"""

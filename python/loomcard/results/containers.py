@@ -1,4 +1,6 @@
-"""A run's containers as a table: one row each, one column a fact, and arrays of them for sums."""
+"""A run's containers as a table (one row per container, one column per fact), and arrays for
+sums.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +27,21 @@ TYPES = {
     "finished_ms": pl.Int64,
     "kind": pl.String,
 }
-"""The columns of a table of containers, but for the resource types'."""
+"""The columns of a table of containers, without those of the resource types."""
 
 _FIELDS = {name: index for index, name in enumerate(ContainerRow._fields)}
 
 
 def resource_columns(types: list[str]) -> list[str]:
-    """The columns of a container's size: the resource types by name; one that is called as another
-    column is gets the prefix ``resource_``.
+    """Return the columns of a container's size: the resource types by name. A type with the name of
+    another column gets the prefix ``resource_``.
     """
     return [f"resource_{name}" if name in TYPES else name for name in types]
 
 
 def container_frame(record: RunRecord) -> pl.DataFrame:
-    """The record's containers in a total order, that of their allocations.
-
-    Columns: those of ``ContainerRow`` with ``size`` spread over one column a resource type.
+    """Return the record's containers in a total order, that of their allocations. Columns: those of
+    ``ContainerRow``, with ``size`` in one column per resource type.
     """
     rows = record.containers
     table: dict[str, object] = {}
@@ -59,9 +60,8 @@ def container_frame(record: RunRecord) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Occupation:
-    """What was held, and when: containers that ran, from RUNNING to their end.
-
-    ``application``: its index in the record; ``sizes``: a row each, a column a resource type.
+    """What was used, and when: containers that ran, from RUNNING to their end. ``application``: its
+    index in the record; ``sizes``: one row per container, one column per resource type.
     """
 
     application: Integers
@@ -71,7 +71,9 @@ class Occupation:
 
 
 def occupation(record: RunRecord, frame: pl.DataFrame, between: tuple[int, int]) -> Occupation:
-    """The containers that ran ``between`` two moments, cut to them; no end: they still run."""
+    """Return the containers that ran ``between`` two moments, cut to them; without an end they
+    still run.
+    """
     first, last = between
     index = pl.DataFrame(
         {
@@ -105,12 +107,14 @@ class Capacity:
     amounts: Integers
 
     def at(self, times: Integers) -> Integers:
-        """The capacity at each of the times, a row each; before the first step, the first."""
+        """Return the capacity at each of the times, one row per time; before the first step, the
+        first.
+        """
         return self.amounts[np.maximum(np.searchsorted(self.from_ms, times, "right") - 1, 0)]
 
 
 def capacity(record: RunRecord) -> Capacity:
-    """The record's steps, of one moment the last."""
+    """Return the record's steps; of several at one moment the last."""
     steps = dict(record.capacity) or {0: tuple(0 for _ in record.resource_types)}
     times = sorted(steps)
     amounts = np.array([steps[time] for time in times], dtype=np.int64)
@@ -118,5 +122,5 @@ def capacity(record: RunRecord) -> Capacity:
 
 
 def shares(used: Integers, whole: Integers) -> Floats:
-    """Used over capacity, by resource; 0 where there is no capacity."""
+    """Return used over capacity, by resource; 0 if there is no capacity."""
     return np.divide(used, whole, out=np.zeros(used.shape), where=whole > 0)

@@ -22,13 +22,13 @@ from loomcard.results.record import Limit, QueueShare
 
 Flags = npt.NDArray[np.bool_]
 TINY = 1e-9
-"""Of the cluster: what sums of decimals leave over, and nobody's part."""
+"""Rounding errors of sums, as a part of the cluster; no queue gets them."""
 _MILLION = 1_000_000
 _WHOLE: Floats = np.ones(1)
 
 
 def queue_shares(config: Mapping[str, Any]) -> dict[str, QueueShare]:
-    """What a compiled configuration says of every queue's share, by path; {} where it has no
+    """Return what a compiled configuration says about every queue's share, by path; {} if it has no
     queues.
     """
     return {
@@ -53,10 +53,10 @@ def fair_shares(
     demanding: Flags,
     cluster: Mapping[str, Integers],
 ) -> Floats:
-    """The part of the cluster that is due to each leaf queue: a row a leaf, a column a moment.
-
-    ``demanding``: whether somebody demands there, likewise; ``cluster``: its capacity at each
-    moment, by resource type. A queue that ``queues`` does not name has weight 1 and no limits.
+    """Return the part of the cluster that is due to each leaf queue: one row per leaf, one column
+    per moment. ``demanding``: whether an application demands there, in the same form; ``cluster``:
+    its capacity at each moment, by resource type. A queue that ``queues`` does not name has weight
+    1 and no limits.
     """
     if not demanding.size:
         return np.zeros(demanding.shape)
@@ -68,7 +68,7 @@ def fair_shares(
 
 
 class _Tree:
-    """The queues above and at some leaves, and what each is promised and may have at most."""
+    """Some leaves and the queues above them, with what each is promised and may have at most."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class _Tree:
             self.most[path] = np.minimum(most, self.most[above])
 
     def parts(self, demanding: Flags) -> Floats:
-        """Each leaf's part of the cluster, at each moment."""
+        """Return each leaf's part of the cluster, at each moment."""
         room = {
             leaf: row * self.most[leaf] for leaf, row in zip(self.leaves, demanding, strict=True)
         }
@@ -113,13 +113,13 @@ class _Tree:
 
 
 def _upwards(path: str) -> list[str]:
-    """The queue and those above it."""
+    """Return the queue and those above it."""
     names = path.split(".")
     return [".".join(names[:length]) for length in range(1, len(names) + 1)]
 
 
 def _part(limit: Limit, above: Floats, cluster: Mapping[str, Integers], absent: float) -> Floats:
-    """A limit as a part of the cluster, at each moment."""
+    """Return a limit as a part of the cluster, at each moment."""
     if not isinstance(limit, dict):
         return above * limit
     parts = [
@@ -133,9 +133,11 @@ def _part(limit: Limit, above: Floats, cluster: Mapping[str, Integers], absent: 
 def _poured(
     whole: Floats, promised: Sequence[Floats], room: Sequence[Floats], weights: Floats
 ) -> Floats:
-    """``whole`` divided: what is promised, then the rest by weight until all is gone or full."""
+    """Divide ``whole``: first what is promised, then the rest by weight until nothing is left or
+    all are full.
+    """
     most, shares = np.stack(room), np.stack(promised)
-    total = shares.sum(axis=0)  # above the whole where a cluster has shrunk under its amounts
+    total = shares.sum(axis=0)  # above the whole if a cluster has shrunk below its amounts
     shares *= np.divide(whole, total, out=np.ones_like(whole), where=total > whole)
     while True:
         rest = whole - shares.sum(axis=0)

@@ -26,11 +26,13 @@ from loomcard.results.fair_share import fair_shares
 from loomcard.results.record import RunRecord
 
 WINDOW_MS = 60_000
-_CHUNK = 2_000_000  # marks looked at together: bounds the memory, not the result
+_CHUNK = 2_000_000  # marks that are handled together: bounds the memory, not the result
 
 
 def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> Floats:
-    """Jain's index of each window of 60 s from ``between[0]`` on; the last one may be shorter."""
+    """Return Jain's index of each window of 60 s from ``between[0]`` on; the last one may be
+    shorter.
+    """
     first, last = between
     windows = max(0, -(-(last - first) // WINDOW_MS))
     demand = _Demand(record, between)
@@ -47,8 +49,8 @@ def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> Float
 
 
 class _Demand:
-    """Who demanded when, and from it every leaf queue's integrals of 1/fair share and of the time
-    in which it has one.
+    """When each application demanded, and every leaf queue's integrals of 1/fair share and of the
+    time in which it has one.
     """
 
     def __init__(self, record: RunRecord, between: tuple[int, int]) -> None:
@@ -77,19 +79,19 @@ class _Demand:
         self.counted = self._integrals((part > 0).astype(float))  # ms
 
     def _counts(self, leaves: int) -> Integers:
-        """By leaf and stretch between two breaks: how many applications demand."""
+        """Return by leaf and stretch between two breaks how many applications demand."""
         change = np.zeros((leaves, len(self.breaks)), dtype=np.int64)
         for times, sign in ((self.begin, 1), (self.end, -1)):
             np.add.at(change, (self.leaf[self.application], self.breaks.searchsorted(times)), sign)
         return change.cumsum(axis=1)
 
     def _integrals(self, rows: Floats) -> Floats:
-        """Of each row, from the first break to each break."""
+        """Return for each row the integral from the first break to each break."""
         sums = (rows[:, :-1] * np.diff(self.breaks)).cumsum(axis=1)
         return np.concatenate([np.zeros((len(rows), 1)), sums], axis=1)
 
     def between(self, integrals: Floats, owner: Integers, begin: Integers, end: Integers) -> Floats:
-        """How much the integral of each owner's leaf rises from ``begin`` to ``end``."""
+        """Return how much the integral of each owner's leaf grows from ``begin`` to ``end``."""
         found, leaves = np.zeros(len(owner)), self.leaf[owner]
         for leaf, integral in enumerate(integrals):
             mine = leaves == leaf
@@ -98,7 +100,7 @@ class _Demand:
         return found
 
     def chunks(self, held: Occupation) -> Iterator[tuple[int, int]]:
-        """Ranges of applications with about ``_CHUNK`` marks together."""
+        """Yield ranges of applications with about ``_CHUNK`` marks together."""
         marks = np.zeros(self.count, dtype=np.int64)
         spans = (self.end - self.begin) // WINDOW_MS + 4
         np.add.at(marks, self.application, spans)
@@ -111,7 +113,7 @@ class _Demand:
 def _averages(
     demand: _Demand, held: Occupation, whole: Capacity, chosen: tuple[int, int]
 ) -> tuple[Floats, Integers]:
-    """x of each (application, window) in which the application demanded and had a fair share
+    """Return x of each (application, window) in which the application demanded and had a fair share
     of the cluster, and the window.
     """
     application, time, change = _marks(demand, held, whole, chosen)
@@ -135,8 +137,8 @@ def _averages(
 def _marks(
     demand: _Demand, held: Occupation, whole: Capacity, chosen: tuple[int, int]
 ) -> tuple[Integers, Integers, Integers]:
-    """The moments at which something changes for the chosen applications, sorted by both: the
-    application, the moment, and what changes (its use by resource; whether it demands).
+    """Return the moments at which something changes for the chosen applications, sorted by both:
+    the application, the moment, and the change (of its use by resource, or of whether it demands).
     """
     low, high = chosen
     mine = (held.application >= low) & (held.application < high)
@@ -166,7 +168,7 @@ def _grid(demand: _Demand) -> tuple[Integers]:
 
 
 def _cuts(begin: Integers, end: Integers, moments: Integers) -> tuple[Integers, Integers]:
-    """Every (interval, moment) of which the moment lies inside the interval."""
+    """Return every (interval, moment) of which the moment lies inside the interval."""
     low = moments.searchsorted(begin, "right")
     count = np.maximum(moments.searchsorted(end, "left") - low, 0)
     which = np.repeat(np.arange(len(begin)), count)

@@ -1,7 +1,6 @@
-"""What no schedule can beat: lower bounds of makespan and of mean completion time.
-
-They look at the jobs and the cluster's capacity as a whole, so that no policy, placement or
-clairvoyance comes below them; how near one can come they do not say.
+"""What no schedule can exceed: lower bounds of makespan and of mean completion time. They consider
+the jobs and the cluster's capacity as a whole, so that no policy, placement or clairvoyance is
+below them. They do not say how near a schedule can come.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from typing import NamedTuple
 
 
 class BoundedStage(NamedTuple):
-    """Tasks of one size, one duration each, that start when the stages ``after`` have ended.
-
-    Give zeros for ``size`` where tasks share containers (executors): then only time counts.
+    """Tasks of one size, one duration each, that start when the stages ``after`` have ended. Give
+    zeros for ``size`` if tasks share containers (executors): then only time counts.
     """
 
     durations_ms: Sequence[float]
@@ -30,8 +28,8 @@ class BoundedJob(NamedTuple):
 
 
 def path_ms(job: BoundedJob) -> float:
-    """The longest chain of stages, each as long as its longest task: the job on an endless
-    cluster.
+    """Return the longest chain of stages, each as long as its longest task: the job's time on an
+    endless cluster.
     """
     ends: list[float] = []
     for stage in job.stages:
@@ -41,19 +39,17 @@ def path_ms(job: BoundedJob) -> float:
 
 
 def work_ms(job: BoundedJob, resource: int, capacity: int) -> float:
-    """How long the whole cluster needs for the job, by one resource: sum of ms * size / capacity.
-
-    0 where the cluster has none of it.
+    """Return how long the whole cluster needs for the job, by one resource: sum of ms * size /
+    capacity; 0 if the cluster has none of it.
     """
     amounts = (sum(stage.durations_ms) * stage.size[resource] for stage in job.stages)
     return sum(amounts) / capacity if capacity else 0.0
 
 
 def makespan_ms(jobs: Sequence[BoundedJob], capacity: Sequence[int]) -> float:
-    """From the first submission to the last completion, at least.
-
-    The larger of max_j (submitted_j + path_j) and, for each resource r and time t of a submission,
-    t + sum of work_j,r over the jobs that were submitted at t or later; less the first submission.
+    """Return the least time from the first submission to the last completion: the larger of max_j
+    (submitted_j + path_j) and, for each resource r and time t of a submission, t + sum of work_j,r
+    over the jobs that were submitted at t or later; less the first submission.
     """
     if not jobs:
         return 0.0
@@ -84,7 +80,9 @@ def mean_completion_ms(jobs: Sequence[BoundedJob], capacity: Sequence[int]) -> f
 
 
 def shortest_remaining_first(rows: Sequence[tuple[float, float]]) -> float:
-    """The sum of completion times, from submission on, of (submitted, work) on one machine."""
+    """Return the sum of completion times, from submission on, of (submitted, work) on one
+    machine.
+    """
     waiting: list[tuple[float, float]] = []  # (remaining, submitted)
     total = now = 0.0
     coming = sorted(rows, reverse=True)

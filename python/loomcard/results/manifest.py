@@ -1,4 +1,4 @@
-"""What a run was made of, so that another can be made equal: versions, seeds, hashes of inputs."""
+"""What a run was made of, so that it can be repeated: versions, seeds, hashes of inputs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ def manifest(
     engine: str = "simulator",
     hadoop: str | None = None,
 ) -> dict[str, Any]:
-    """The manifest of a run folder, ready for JSON.
-
-    ``inputs``: the files that were read, by the name under which a reader knows them; what stands
-    in them is kept as its SHA-256. ``hadoop``: the version, where a real cluster ran it. ``host``,
-    ``git`` (of a checkout; None elsewhere) and ``made_at`` say where and when: they are no input.
+    """Return the manifest of a run folder, ready for JSON. ``inputs``: the files that were read, by
+    the name under which a reader knows them; their content is recorded as SHA-256. ``hadoop``: the
+    version, if a real cluster ran it. ``host``, ``git`` (of a checkout; None elsewhere) and
+    ``made_at`` say where and when: they are not inputs.
     """
     return {
         "format": FORMAT,
@@ -48,8 +47,8 @@ def manifest(
 
 @cache
 def host() -> dict[str, Any]:
-    """The machine: system, processor, cores that this process may use, memory, and the JDK that
-    ``java`` starts (None: none found). It is not named.
+    """Return the machine: system, processor, cores that this process may use, memory, and the JDK
+    that ``java`` starts (None: not found). It has no name.
     """
     return {
         "system": f"{platform.system()} {platform.release()}",
@@ -61,7 +60,7 @@ def host() -> dict[str, Any]:
 
 
 def _jdk() -> str | None:
-    """The version in the file ``release`` that every JDK has: no JVM is started for it."""
+    """Return the version in the file ``release`` that every JDK has: no JVM is started for it."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java")
     homes = [Path(home)] if home else []
@@ -78,7 +77,9 @@ def _jdk() -> str | None:
 
 @cache
 def checkout() -> dict[str, Any] | None:
-    """Commit of the checkout that Loomcard runs from, and whether files differ from it."""
+    """Return the commit of the checkout that Loomcard runs from, and whether files differ from
+    it.
+    """
     folder = Path(__file__).resolve()
     root = next((each for each in folder.parents if (each / ".git").exists()), None)
     if root is None:
@@ -98,7 +99,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def _versions() -> dict[str, str]:
-    """Of the interpreter, and of the packages whose change could change a result."""
+    """Return the versions of the interpreter, and of the packages that could change a result."""
     found = {"python": platform.python_version()}
     for name in _MATTER:
         try:

@@ -34,9 +34,9 @@ _DECIMALS = 9  # beyond them the order of a sum would show
 
 
 def summary(record: RunRecord) -> dict[str, Any]:
-    """One object of ``--json``: who ran what, and its figures. Ready for JSON, and deterministic.
-
-    Unfinished runs give ``makespan_ms`` None; the other figures then hold up to where it stopped.
+    """Return one object of ``--json``: policy, workload and figures. It is ready for JSON, and
+    deterministic. Unfinished runs have ``makespan_ms`` None; their other figures count up to where
+    they stopped.
     """
     return _summary(record)[0]
 
@@ -111,7 +111,7 @@ def _applications(record: RunRecord, frame: pl.DataFrame) -> list[dict[str, Any]
 
 
 def _makespan(record: RunRecord, applications: list[dict[str, Any]]) -> int | None:
-    """None while an application has not ended, and where none ran at all."""
+    """Return None if an application has not ended, or if none ran."""
     ends = [row["finished_ms"] for row in applications if row["finished_ms"] is not None]
     if not ends or not record.finished or any(not row["state"] for row in applications):
         return None
@@ -119,7 +119,9 @@ def _makespan(record: RunRecord, applications: list[dict[str, Any]]) -> int | No
 
 
 def _interval(record: RunRecord, applications: list[dict[str, Any]]) -> tuple[int, int]:
-    """From the first submission to the last completion, or to where an unfinished run stopped."""
+    """Return the time from the first submission to the last completion, or to where an unfinished
+    run stopped.
+    """
     first = min((row["submitted_ms"] for row in applications), default=0)
     makespan = _makespan(record, applications)
     return first, max(first, record.ended_ms if makespan is None else first + makespan)
@@ -143,7 +145,7 @@ def _utilization(record: RunRecord, held: Occupation, between: tuple[int, int]) 
 
 
 def _spread(windows: Floats) -> dict[str, float]:
-    """Over the windows; 1 where there is none."""
+    """Return the mean over the windows; 1 if there is none."""
     values = windows if len(windows) else np.ones(1)
     named = {"min": values.min(), "mean": values.mean(), "max": values.max()}
     return {name: round(float(value), _DECIMALS) for name, value in named.items()}

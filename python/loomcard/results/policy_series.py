@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 MOST = 100_000
-"""Rows that are kept of one run; a longer one keeps fewer moments of each figure."""
+"""The most rows of one run; a longer run has fewer moments of each figure."""
 
 
 class StateRow(NamedTuple):
@@ -20,7 +20,7 @@ class StateRow(NamedTuple):
     queue: str
     panel: str  # figures of one panel are drawn together
     figure: str  # by name
-    label: str  # as people call it
+    label: str  # the name for people
     unit: str
     value: float
 
@@ -34,10 +34,9 @@ _Key = tuple[str, str, str, str, str]
 
 
 class States:
-    """Gathers figures as a run goes on; of each it keeps the last one in every stretch of time,
-    and stretches double in length whenever there is more than ``most``.
-
-    What is kept follows from what was reported, not from when one looks.
+    """Collects figures during a run. Of each figure it keeps the last value in every stretch of
+    time, and the length of stretches doubles whenever there are more than ``most`` rows. The result
+    depends only on what was reported, not on when it is read.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -47,8 +46,8 @@ class States:
         self._reported: dict[_Key, dict[int, tuple[int, float]]] = {}
 
     def add(self, at_ms: int, queue: str, figures: Iterable[Mapping[str, Any]]) -> None:
-        """What a policy reported of a queue: name, label, unit, panel and value of its figures.
-        Those without a panel, and values that are no numbers, are passed over.
+        """Yield what a policy reported of a queue: name, label, unit, panel and value of its
+        figures. Figures without a panel and values that are not numbers are left out.
         """
         for figure in figures:
             value, panel = figure["value"], figure["panel"]
@@ -70,7 +69,9 @@ class States:
         self._count = sum(map(len, self._reported.values()))
 
     def rows(self) -> list[StateRow]:
-        """Figure by figure, in the order in which they were first reported; each by time."""
+        """Yield the rows figure by figure, in the order in which they were first reported; each by
+        time.
+        """
         return [
             StateRow(at_ms, *key, value)
             for key, series in self._reported.items()
@@ -79,5 +80,5 @@ class States:
 
 
 def state_frame(rows: Iterable[StateRow]) -> pl.DataFrame:
-    """The rows as a table, in their order."""
+    """Return the rows as a table, in their order."""
     return pl.DataFrame(list(rows), schema=STATE_TYPES, orient="row")

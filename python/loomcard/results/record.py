@@ -48,7 +48,7 @@ class ApplicationRecord:
 
 
 Limit = float | dict[str, int]
-"""Of a queue: a part of its parent's, or amounts by resource type."""
+"""The form of a queue's amount: a part of its parent's, or amounts by resource type."""
 
 
 class QueueShare(NamedTuple):

@@ -1,4 +1,6 @@
-"""What the documents of a run folder must hold before a report computes with them."""
+"""The required content of the documents of a run folder, checked before a report computes with
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
-"""What a table's column of whole numbers holds."""
+"""The type of a column of whole numbers."""
 Number = Whole | float
 Step = tuple[Whole, list[Whole]]
 """From this ms on, these amounts."""
@@ -35,7 +37,7 @@ class _Spread(TypedDict):
 
 
 class _Run(TypedDict):
-    """As ``metrics.facts`` gives it; keys beyond these are anybody's."""
+    """As ``metrics.facts`` returns it; other keys are not checked."""
 
     policy: str
     workload: str
@@ -75,8 +77,8 @@ class _Manifest(TypedDict, total=False):
 
 
 def check_runs(document: Any) -> None:
-    """Raises ValueError, naming the place, where a ``results.json`` is not a list of runs whose
-    figures are of the right types, an amount for each resource type.
+    """Raise ValueError, which names the place, if a ``results.json`` is not a list of runs with
+    figures of the right types and one amount per resource type.
     """
     for index, run in enumerate(msgspec.convert(document, list[_Run])):
         types = run["resource_types"]
@@ -89,5 +91,5 @@ def check_runs(document: Any) -> None:
 
 
 def check_manifest(document: Any) -> None:
-    """Raises ValueError, naming the place, where a ``manifest.json`` is none."""
+    """Raise ValueError, which names the place, if a ``manifest.json`` is not one."""
     msgspec.convert(document, _Manifest)
