@@ -12,7 +12,7 @@ export MAVEN_OPTS := $(strip $(MAVEN_OPTS) -Djansi.noreset=true)
 JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 
 # The folders are among the sources so that a file that goes away is noticed too.
-JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests -o -name lines \) -prune -o \
+JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests -o -name link lines \) -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 CLASS_PATH := jvm-bridge/dist/target/classpath.txt
 JARS := jvm-bridge/dist/target/.made
@@ -23,7 +23,7 @@ YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 # The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
 RELEASES := 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
-.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java lines lock explore golden yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
+.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java link lines lock explore golden yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -85,14 +85,17 @@ java: setup  ## Java style and tests, and Error Prone
 	@$(MVN) test
 	@$(MVN) -Perror-prone -pl shim compile
 
-lines: setup  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
+link: setup  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
 	@jvm-bridge/lines/fetch.sh $(RELEASES)
 	@$(MVN)/lines test
+
+lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; a minute and a half for each
+	@$(BIN)/python tests/lines.py $(LINES)
 
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
 	@$(BIN)/pytest -q -n 2 -m "not slow and not cluster and not docker"
 
-coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## which lines the Python tests without a cluster run; pages in build/coverage/html
+coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## which link lines the Python tests without a cluster run; pages in build/coverage/html
 	@mkdir -p build/coverage
 	@$(BIN)/pytest -q -n 2 -m "not cluster and not docker" --cov --cov-report=term --cov-report=html:build/coverage/html
 

@@ -38,8 +38,9 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
         "python": [[*PYTEST, "-m", f"not ({QUICK})"]],
         "java": [
             [*MAVEN, "-Perror-prone", "-pl", "shim", "compile"],
-            ["make", "-s", "lines"],
+            ["make", "-s", "link"],
         ],
+        "lines": [[str(BIN / "python"), "tests/lines.py", "3.1", "3.3", "3.5"]],
     },
 }
 """The commands of each part, in their order."""

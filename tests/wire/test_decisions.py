@@ -1,7 +1,11 @@
 """Decisions in journals, and the containers that came of them."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+from loomcard.model.reasons import Reason
 from loomcard.wire.decisions import allocated, read_decisions, write_decisions
 from loomcard.wire.messages import Allocate, OutcomesRecord, Preempt, Reserve, Unreserve
 
@@ -12,6 +16,7 @@ PLAN = [
     (Unreserve(1, 20, 0, 1), None),
     (Allocate(2, 10, -1, 4, 2, 0), None),
 ]
+ROOT = Path(__file__).parents[2]
 DECISIONS = [decision for decision, _ in PLAN]
 
 
@@ -31,3 +36,11 @@ def test_each_container_is_found_whose_decision_was_not_refused() -> None:
 def test_outcomes_of_another_plan_are_an_error(numbers: list[int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         list(allocated(DECISIONS, OutcomesRecord(0, 1, 30, numbers, [])))
+
+
+def test_the_engine_refuses_with_reasons_that_policies_know() -> None:
+    """Every code of ReasonCodes.java is a Reason; an unknown one would end the session."""
+    java = "jvm-bridge/shim/src/main/java/org/loomcard/yarn/queues/ReasonCodes.java"
+    codes = re.findall(r'String (\w+) = "(\w+)"', (ROOT / java).read_text())
+    assert all(name == code for name, code in codes)
+    assert {Reason(code) for _, code in codes} == set(Reason) - {"ACL", "LABEL_GUARANTEE"}

@@ -35,8 +35,8 @@ AMS_WAIT = "AMS_WAIT"
 class CategoryQueue(MemberIndex):
     """The queue of one category: its applications in order; the pools say which changed.
 
-    As a container (``in``), it has the shapes that no member may have now: the nodes are full, or
-    the border forbids it.
+    ``shape in queue`` means that no member may have the shape now: the nodes are full, or
+    the quota forbids it.
     """
 
     def __init__(self, queue: Queue, kind: str, pools: Pools) -> None:
@@ -87,7 +87,7 @@ class CategoryQueue(MemberIndex):
 
 
 class ClosedShapes:
-    """The shapes that the border forbids to a category."""
+    """The shapes that the quota forbids to a category."""
 
     __slots__ = ("_queue",)
 
@@ -99,8 +99,8 @@ class ClosedShapes:
         return not self._queue.pools.may(self._queue.kind, shape[0])
 
 
-class Quota(Chooser):
-    """Allow a reservation while the border leaves a category room for anything.
+class ReservationRule(Chooser):
+    """Allow a reservation while a category's quota leaves room for anything.
 
     Without this a large task could wait for ever: the jobs behind it would take every free bit.
     """
@@ -112,7 +112,7 @@ class Quota(Chooser):
         """Return the reason if an ask waits for its quota, or None."""
         category = self._pools.category_of[ask.application]
         size = ask.size if category == UNKNOWN else [min(amount, 1) for amount in ask.size]
-        return None if self._pools.may(category, size) else _reserved(category)
+        return None if self._pools.may(category, size) else _why_closed(category)
 
 
 class Allocation(Chooser):
@@ -181,7 +181,7 @@ class Allocation(Chooser):
             queue.put_back()
 
     def forbids(self, ask: Ask) -> str | None:
-        """Return the reason if the border forbids this shape to the category, or None.
+        """Return the reason if the quota forbids this shape to the category, or None.
 
         The next application may have other shapes that are allowed. A reserved ask passed this
         check when its reservation was made.
@@ -189,10 +189,10 @@ class Allocation(Chooser):
         queue = self._from
         if queue is None or only_shape_of(ask.application) is not False:
             return None
-        return _reserved(queue.kind) if (ask.size, ask.label) in queue.closed else None
+        return _why_closed(queue.kind) if (ask.size, ask.label) in queue.closed else None
 
     def report(self, plan: Plan) -> None:
-        """Report which asks wait for the border, and which for room."""
+        """Report which asks wait for their quota, and which for room."""
         for queue in self._queues.values():
             _report_reasons(plan, queue)
 
@@ -200,15 +200,15 @@ class Allocation(Chooser):
         """Reserve for applications that are passed over, before others take that room."""
         if self._after_ms and self._plan.view.passed_over(self._after_ms):
             for queue in self._queues.values():
-                want_room(self._plan, queue, self._after_ms, Quota(self._pools))
+                want_room(self._plan, queue, self._after_ms, ReservationRule(self._pools))
 
 
-def _reserved(category: str) -> str:
+def _why_closed(category: str) -> str:
     return AMS_WAIT if category == UNKNOWN else RESERVED
 
 
 def _report_reasons(plan: Plan, queue: CategoryQueue) -> None:
-    kept = _reserved(queue.kind)
+    kept = _why_closed(queue.kind)
     for member in queue.unreported:
         if isinstance(member, Application) and member in queue.entries:
             for ask in member.asks:

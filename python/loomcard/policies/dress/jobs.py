@@ -265,7 +265,7 @@ def _adopt(job: Job, container: Container) -> None:
 
 def _add(total: list[float], phase: Phase, expected: float) -> None:
     """Add releases as amounts, each of the mean size of the phase's running tasks
-    (docs/papers/dress.md 2.8).
+    (docs/papers/dress.md 2.5).
     """
     sizes = phase.running.values()
     for r in range(len(total)):
@@ -288,6 +288,6 @@ def tasks_held(app: Application) -> int:
     return len(app.containers) - (am_of(app) is not None)
 
 
-def starts(app: Application) -> bool:
+def asks_for_am(app: Application) -> bool:
     """Return whether an application asks for its AM."""
     return any(ask.is_am and ask.count > 0 for ask in app.asks)

@@ -16,8 +16,8 @@ NOT_NEGATIVE = ("start_threshold", "finish_threshold", "age_ms", "reserve_after_
 
 @dataclass(frozen=True)
 class Options:
-    """What the paper fixes, what docs/papers/dress.md resolves, and from ``eager`` on, additions
-    to both. Raises ValueError for an impossible value.
+    """The options; the table in docs/papers/dress.md says what each means. Raises ValueError for an
+    impossible value.
     """
 
     theta: float = 0.10

@@ -41,9 +41,9 @@ have too little."""
 def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
     """Return LARGE if demand_r > theta * total_r for some type in demand, otherwise SMALL.
 
-    A demand exactly at the border is small. A type that is asked for and that no node has makes a
+    A demand exactly at the threshold is small. A type that is asked for and that no node has makes a
     job large. The paper uses A_c instead of Tot_R: on a full cluster every job would be large
-    (docs/papers/dress.md 3-1). The border is rounded, because 0.29 * 100 is less than 29 in
+    (docs/papers/dress.md 3-1). The threshold is rounded, because 0.29 * 100 is less than 29 in
     floating point.
     """
     pairs = zip(demand, total, strict=True)
@@ -54,7 +54,7 @@ def phase_cum(
     t: float, alpha: float | None, gamma: float | None, dps: float, c: float, tau: float = 1.0
 ) -> float:
     """Return the containers that a phase has released by ``t``: (t - gamma)/dps * c, the ramp of
-    Eq 9, at most ``c``; 0 before ``alpha``, the start of the job.
+    Eq 9, at most ``c``; 0 while ``alpha``, the start of the job, or ``gamma`` is unknown.
 
     A dps below ``tau`` counts as ``tau``: all tasks may have started at once (docs/papers/dress.md
     3-16). In the printed form each tick counts the ramp from its beginning, though most of it is
@@ -194,14 +194,14 @@ def less(a: Vector, b: Vector) -> list[float]:
 
 
 def filled(held: Vector, quota: Vector, total: Vector) -> float:
-    """Return the largest part of its quota that a category uses of any resource."""
+    """Return the largest part of its quota that a category uses of any resource (addition, 2.7)."""
     rows = zip(held, quota, total, strict=True)
     return max((h / q if q else inf for h, q, whole in rows if h and whole), default=0.0)
 
 
 def within(size: Vector, held: Vector, quota: Vector) -> bool:
     """Return whether a category that uses ``held`` may have one more container: it may then be
-    above its quota by at most half of that container.
+    above its quota by at most half of that container (addition, 2.7).
     """
     for amount, has, most in zip(size, held, quota):  # noqa: B905 - equal by construction
         if amount and has + amount / 2 > most:

@@ -17,7 +17,7 @@ from loomcard.policies.dress.paper import LARGE, SMALL, Rule, adjust
 from loomcard.policies.dress.pools import Pools
 from loomcard.policies.dress.report import state_of
 
-EARLY = 100
+MOST_TICKS = 100
 """The most ticks within ``tick_ms``. A tick does not see what ``eager`` served before it, and would
 reserve nothing for later small jobs. So a small job's first ask brings the next tick forward.
 """
@@ -25,7 +25,7 @@ reserve nothing for later small jobs. So a small job's first ask brings the next
 
 @dataclass(frozen=True)
 class Dress(Options):
-    """Reserve a share of the cluster for small jobs, and move the border once per tick."""
+    """Reserve a share of the cluster for small jobs, and adjust it once per tick."""
 
     leaf_only = True
     asks_again = True  # what other queues leave is divided again at the next tick
@@ -48,14 +48,14 @@ class Dress(Options):
         return {"delta": memory.delta, "option": self.delta, "large": sorted(memory.large)}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """Move the border (Algorithm 3) once per tick and when a small job arrives; always allocate
-        within the resulting quotas.
+        """Adjust delta (Algorithm 3) once per tick and when a small job first asks for tasks; always
+        allocate within the resulting quotas.
         """
         plan, m = Plan(view), memory
         pools = Pools.of(view, self, m)
         due = m.tick_ms is None or view.now_ms >= m.tick_ms + self.tick_ms
         newcomer = self.eager and not due and has_newcomer(pools)
-        early_ms = (m.tick_ms or 0) + self.tick_ms // EARLY
+        early_ms = (m.tick_ms or 0) + self.tick_ms // MOST_TICKS
         due = due or (newcomer and view.now_ms >= early_ms)
         if due:
             self.tick(view.now_ms, m, pools)
@@ -80,7 +80,7 @@ class Dress(Options):
         m.settled = not m.live and not pools.new_ams
         releases, counts = pools.jobs.releases(now_ms, len(m.large_at_tick))
         m.figures.ticked(counts)
-        pools.want()
+        pools.collect_pending()
         rule = Rule(self.dmin, self.dmax or 1.0, self.pack, not hungry)
         delta, branch = adjust(m.delta, pools.delta_inputs(releases), rule)
         m.figures.count(branch)

@@ -1,4 +1,4 @@
-"""DRESS's two pools of a leaf queue: which jobs are small, and each category's use and demand.
+"""The two categories of a leaf queue: which jobs are small, and each category's use and demand.
 
 Amounts are read from the cluster's own state, for applications that changed. So a refusal, a lost
 node or a snapshot needs no special care. The memory keeps what that state does not know.
@@ -24,7 +24,7 @@ from loomcard import (
 )
 from loomcard.advanced import potential, why_never
 from loomcard.policies.dress.allocation import CategoryQueue
-from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
+from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, asks_for_am
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import (
     CATEGORIES,
@@ -142,7 +142,7 @@ class Pools:
                 queue.refresh(version, queue.key)
 
     def _see(self, app: Application) -> None:
-        """Read again what an application uses and asks for, and which category it is in."""
+        """Read again what an application uses and asks for; classify and charge it."""
         self._blocked_ams.pop(app, None)
         before = self.category_of.pop(app, None)
         if self.applications.get(app.number) is not app:
@@ -150,12 +150,13 @@ class Pools:
             self._wait(app, None)
         else:
             job, am = self.jobs.get(app), am_of(app)
-            asked = self.jobs.asked.pop(app, app) is None
+            asked = app in self.jobs.asked
+            self.jobs.asked.pop(app, None)
             if asked or not job.peak:  # the memory has it where the pools are made anew
                 self._demand(app, job, am)
             alone = am is not None and len(app.containers) == 1
             job.served = job.served or (bool(app.containers) and not alone)
-            self.category_of[app] = now = UNKNOWN if starts(app) else job.kind
+            self.category_of[app] = now = UNKNOWN if asks_for_am(app) else job.kind
             self._charge(app, job, am)
             self._wait(app, am if am and alone and self._waits(app, job, am) else None)
             said = all(ask.reported_reason for ask in app.asks)
@@ -245,7 +246,7 @@ class Pools:
                 self._see(other)
         self.stale.pop(app, None)
 
-    def want(self) -> None:
+    def collect_pending(self) -> None:
         """Collect what the jobs of either category ask for, in order of submission.
 
         Only asks count that fit on some empty node and that no limit of the queue tree forbids; of
@@ -304,10 +305,10 @@ class Pools:
                 if job.kind != before:
                     self.stale[app] = None
 
-    # The border
+    # Quotas
 
     def delta_inputs(self, releases: tuple[Vector, Vector]) -> DeltaInputs:
-        """Return the input of Algorithm 3, for the border that was in force until now."""
+        """Return the input of Algorithm 3, for the quotas that were in force until now."""
         delta, small = self.memory.delta, self.held(SMALL)
         free = [max(0.0, a - b) for a, b in zip(self.total, self._queue.used, strict=True)]
         quota = [delta * whole for whole in self.total]
@@ -340,7 +341,9 @@ class Pools:
         """Return whether a category's members may have a container of ``size``.
 
         They may if it is the category's first task, or if the category is then above its quota by
-        at most half of the container. An AM may exceed the quota while no job has a task.
+        at most half of the container. An AM may exceed the quota while no job has a task. Small
+        jobs may exceed it if no large job could use what is free (``lifted``); large jobs may while
+        no small job waits and SMALL's quota stays free.
 
         While small jobs wait, what large ones released since the last tick still counts as used by
         them: Algorithm 3 has not seen it yet.

@@ -80,7 +80,7 @@ final class ContainerAllocation {
       return ReasonCodes.NODE_FULL;
     }
     if (now && node.isReservedForOther(attempt, key, amounts)) {
-      return ReasonCodes.RESERVED;
+      return ReasonCodes.NODE_RESERVED;
     }
     return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, asked);
   }

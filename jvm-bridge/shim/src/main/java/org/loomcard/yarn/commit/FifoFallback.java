@@ -343,7 +343,7 @@ public final class FifoFallback {
           place.readAgain();
           at++;
           break;
-        case ReasonCodes.RESERVED:
+        case ReasonCodes.NODE_RESERVED:
         case ReasonCodes.LABEL:
         case ReasonCodes.BLACKLISTED:
         case ReasonCodes.LOCALITY:

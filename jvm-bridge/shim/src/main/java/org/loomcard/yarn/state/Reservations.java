@@ -63,7 +63,7 @@ public final class Reservations {
     long now = cluster.events().now();
     Reservation there = node.reservation();
     if (there != null && !there.isFor(attempt, key) && !there.isOver(now)) {
-      return ReasonCodes.RESERVED;
+      return ReasonCodes.NODE_RESERVED;
     }
     List<Reservation> mine = of(attempt.application());
     for (Reservation reservation : mine) {

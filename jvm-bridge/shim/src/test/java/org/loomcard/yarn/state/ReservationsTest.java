@@ -78,7 +78,7 @@ public class ReservationsTest extends SchedulerTestBase {
     assertEquals(ask.get(2) + " on " + node(far).get(2) + ";", reserved(batch));
     assertTrue("reported once", read().all("reservations").isEmpty());
     JsonNode other = ask(small, 1024, 6, 2);
-    assertEquals("RESERVED", reasonOf(ScriptedRounds.allocate(other, node(far), 1)));
+    assertEquals("NODE_RESERVED", reasonOf(ScriptedRounds.allocate(other, node(far), 1)));
     assertEquals("NODE_FULL", reasonOf(ScriptedRounds.allocate(ask, node(far), 1)));
     rounds.fallbackRound();
     assertEquals("on the other node", 2, collect(small).stream().filter(
@@ -89,7 +89,7 @@ public class ReservationsTest extends SchedulerTestBase {
         org.apache.hadoop.yarn.api.records.ContainerState.COMPLETE);
     rm.drainEvents();
     read();
-    assertEquals("RESERVED", reasonOf(ScriptedRounds.allocate(more, node(far), 1)));
+    assertEquals("NODE_RESERVED", reasonOf(ScriptedRounds.allocate(more, node(far), 1)));
     assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).allocated);
     assertEquals("", reserved(read()));
   }
@@ -102,7 +102,7 @@ public class ReservationsTest extends SchedulerTestBase {
     JsonNode second = ask(large, 2048, 6, 9);
     JsonNode other = ask(small, 2048, 6, 9);
     assertEquals(0, rounds.commit(keep(ask, far, null)).refused);
-    assertEquals("RESERVED", reasonOf(keep(other, far, null)));
+    assertEquals("NODE_RESERVED", reasonOf(keep(other, far, null)));
     assertEquals("RESERVATION_LIMIT", reasonOf(keep(second, near, null)));
     assertEquals("more than a tenth of 12 GB", "RESERVATION_LIMIT",
         reasonOf(keep(other, near, null)));
