@@ -1,4 +1,6 @@
-"""Policies for tests that each break one clause of the contract, and none that is tried before."""
+"""Policies for tests. Each of them breaks one clause of the contract and keeps the clauses that are
+checked before it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from loomcard.model.events import AskChanged
 
 @dataclass(frozen=True)
 class Working:
-    """Breaks nothing."""
+    """Keeps the whole contract."""
 
     def decide(self, view: ClusterView) -> Plan:
         return fill(Plan(view), order=lambda member: member.submitted_ms)
@@ -21,7 +23,7 @@ class Working:
 
 @dataclass(frozen=True)
 class NeverHolds:
-    """Serves what fits, and keeps room for nobody."""
+    """Serves what fits, and never reserves room."""
 
     def decide(self, view: ClusterView) -> Plan:
         return fill(Plan(view), order=lambda member: member.submitted_ms, reserve_after_ms=0)
@@ -29,7 +31,7 @@ class NeverHolds:
 
 @dataclass(frozen=True)
 class PacksOneNode:
-    """Puts everything on the first node, unasked whether it fits."""
+    """Places every ask on the first node, without a check that it fits."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -41,7 +43,7 @@ class PacksOneNode:
 
 @dataclass(frozen=True)
 class OverAllocates:
-    """As above through ``allocate``, which refuses."""
+    """Places every ask on the first node through ``allocate``, which refuses what does not fit."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -65,7 +67,7 @@ class ChangesWhatItSees:
 
 @dataclass(frozen=True)
 class OverAllocations:
-    """Allocations each ask once more than it asks for."""
+    """Allocates one container more than each ask asks for."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -78,7 +80,7 @@ class OverAllocations:
 
 @dataclass(frozen=True)
 class ExpectsOneAsk:
-    """Expects that an application has one attempt with one ask."""
+    """Assumes that an application has one attempt with one ask."""
 
     def decide(self, view: ClusterView) -> Plan:
         for app in view.applications:
@@ -88,7 +90,7 @@ class ExpectsOneAsk:
 
 @dataclass(frozen=True)
 class DividesByCapacity:
-    """Divides by the cluster's memory, be there a cluster or not."""
+    """Divides by the cluster's memory, which is 0 when there are no nodes."""
 
     def decide(self, view: ClusterView) -> Plan:
         used = sum(app.used[0] for app in view.applications)
@@ -106,7 +108,7 @@ class UsesUnseededRandom:
 
 @dataclass(frozen=True)
 class IteratesASet:
-    """Serves members in the order in which a set of their names happens to stand."""
+    """Serves members in the iteration order of a set of their names."""
 
     def decide(self, view: ClusterView) -> Plan:
         names = list({repr(member.number) for member in view.members})
@@ -115,7 +117,7 @@ class IteratesASet:
 
 @dataclass(frozen=True)
 class CountsOutsideMemory:
-    """Decides by a count that is no part of its memory, and so in no journal."""
+    """Decides by a count that is not part of its memory, and so is not in the journal."""
 
     calls: Any = field(default_factory=lambda: itertools.count(), init=False, repr=False)
 
@@ -126,7 +128,7 @@ class CountsOutsideMemory:
 
 @dataclass(frozen=True)
 class FirstIntroduced:
-    """Orders by the number on the wire, which is the order of introduction."""
+    """Orders by the number on the wire, which is the order in which members were introduced."""
 
     def decide(self, view: ClusterView) -> Plan:
         return fill(Plan(view), order=lambda member: member.number)
@@ -134,7 +136,7 @@ class FirstIntroduced:
 
 @dataclass(frozen=True)
 class AsksOnce:
-    """Believes that what it has allocated is served, whatever the engine says."""
+    """Assumes that the engine carried out everything that it allocated."""
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[Any, int]:
         return {}
@@ -152,7 +154,9 @@ class AsksOnce:
 
 @dataclass(frozen=True)
 class TracksAskChanges:
-    """Knows the asks that it was shown, and after a late plan none of those before."""
+    """Knows only the asks whose changes it has seen. After a late plan it forgets the earlier
+    ones.
+    """
 
     def initial(self, _view: ClusterView, _saved: Any) -> list[Any]:
         return []
@@ -170,7 +174,7 @@ class TracksAskChanges:
 
 @dataclass(frozen=True)
 class KeepsObjects:
-    """Keeps applications themselves in its memory, in place of their numbers."""
+    """Keeps the application objects in its memory, instead of their numbers."""
 
     def initial(self, _view: ClusterView, _saved: Any) -> list[Any]:
         return []
@@ -182,7 +186,7 @@ class KeepsObjects:
 
 @dataclass(frozen=True)
 class LeavesRoomFree:
-    """Leaves the last four containers' worth of the cluster free for ever."""
+    """Allocates no container of 2 GB or more, and none to an application that has two."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -197,7 +201,7 @@ class LeavesRoomFree:
 
 @dataclass(frozen=True)
 class WakesForever:
-    """Wants to be called again, and again, and again."""
+    """Asks to be called again a second later as long as there are asks."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -208,7 +212,9 @@ class WakesForever:
 
 @dataclass(frozen=True)
 class DividesByEachType:
-    """Divides by the cluster's amount of each type once there are nodes, be there any or not."""
+    """Divides by the cluster's amount of each resource type, which is 0 for a type that no node
+    has.
+    """
 
     def decide(self, view: ClusterView) -> Plan:
         whole = view.cluster_capacity
@@ -223,7 +229,7 @@ class DividesByEachType:
 
 @dataclass(frozen=True)
 class IgnoresLargeTasks:
-    """Serves no task above four GB."""
+    """Never serves a task of more than 4 GB."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -238,7 +244,7 @@ class IgnoresLargeTasks:
 
 @dataclass(frozen=True)
 class StopsAtHalf:
-    """Leaves half of the cluster free for better times."""
+    """Leaves half of the cluster free for ever."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan, half = Plan(view), view.cluster_capacity.memory_mb / 2
@@ -253,7 +259,7 @@ class StopsAtHalf:
 
 @dataclass(frozen=True)
 class LastComeFirst:
-    """The youngest application first."""
+    """Serves the youngest application first."""
 
     def decide(self, view: ClusterView) -> Plan:
         return fill(Plan(view), order=lambda member: -member.submitted_ms)
@@ -261,7 +267,9 @@ class LastComeFirst:
 
 @dataclass(frozen=True)
 class ForgetsQueues:
-    """The oldest application of all queues first, whatever these are promised."""
+    """Serves the oldest application of all queues first, and ignores what the queues are
+    promised.
+    """
 
     walks_tree = True
 

@@ -10,7 +10,7 @@ from loomcard.testing.cluster import Cluster
 
 
 def carbyne(*nodes: int, policy: str = "carbyne", **options: object) -> Cluster:
-    """One queue under carbyne with these options, and nodes of so many slots."""
+    """Return one queue under carbyne with these options, and nodes with these numbers of slots."""
     made = Cluster(flat(policy, **options))
     for number, slots in enumerate(nodes, 1):
         made.add_node(number, 1024 * slots, slots)
@@ -18,7 +18,9 @@ def carbyne(*nodes: int, policy: str = "carbyne", **options: object) -> Cluster:
 
 
 def stages(*rows: tuple[int, float, list[int]], slots: int = 1) -> dict[str, str]:
-    """The hint of stages of so many tasks of so many ms, after these; request ids 1, 2, ..."""
+    """Return the hint of a job whose stages are the rows: (tasks, ms of each task, indexes of the
+    stages before it). The request ids are 1, 2, ...
+    """
     size = (1024 * slots, slots)
     found = [
         DagStage(f"s{i}", 20, tasks, ms, size, after, i + 1)
@@ -28,5 +30,5 @@ def stages(*rows: tuple[int, float, list[int]], slots: int = 1) -> dict[str, str
 
 
 def held(made: Cluster) -> Counter:
-    """How many task containers each application holds."""
+    """Return the number of task containers of each application."""
     return Counter(c.attempt for c in made.containers.values() if not c.is_am)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 
 def who(item: int, send: Callable[[int], None]) -> tuple[int, int]:
-    """The item and who did it; reports ten times the item."""
+    """Return the item and the id of this process; report ten times the item."""
     send(item * 10)
     return item, os.getpid()
 
 
 def fails_on_two(item: int, send: Callable[[object], None]) -> int:
-    """2 dies, 3 raises, 4 waits until it is asked to stop."""
+    """Kill the process for item 2, raise for 3, and wait for a request to stop for 4."""
     if item == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     if item == 3:

@@ -1,4 +1,6 @@
-"""Compiled configurations for tests of the model, spelled out: what no YAML says is here too."""
+"""Compiled configurations for tests of the model, written out in full. They can contain what no
+YAML can express.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ PPM = 1_000_000
 
 
 def queue(path: str, policy: str | None, **keys: Any) -> dict[str, Any]:
-    """One queue of a compiled configuration, with every default; percentages as plain ppm."""
+    """Return one queue of a compiled configuration, with every default; percentages are in ppm."""
     spec: dict[str, Any] = {
         "administer": ["*"], "am_share_ppm": PPM, "guaranteed": {"ppm": 0}, "leaf": True,
         "maximum": {"ppm": PPM}, "options": {}, "parent": None, "path": path, "policy": policy,
@@ -19,7 +21,9 @@ def queue(path: str, policy: str | None, **keys: Any) -> dict[str, Any]:
 
 
 def config(*queues: dict[str, Any]) -> dict[str, Any]:
-    """A compiled configuration of these queues, parents first; paths give parent and leaf."""
+    """Return a compiled configuration of these queues, parents first. Each queue's parent, and
+    whether it is a leaf, follow from the paths.
+    """
     paths = [q["path"] for q in queues]
     for q in queues:
         parent = q["path"].rpartition(".")[0]
@@ -31,5 +35,5 @@ def config(*queues: dict[str, Any]) -> dict[str, Any]:
 
 
 def flat(policy: str = "fifo", **options: Any) -> dict[str, Any]:
-    """One leaf queue, root.default, under a policy."""
+    """Return a configuration with one leaf queue, root.default, under a policy."""
     return config(queue("root", "fifo"), queue("root.default", policy, options=options))

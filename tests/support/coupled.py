@@ -14,7 +14,9 @@ MAP, REDUCE = 20, 10
 
 
 def coupling(*slots: int, **options: Any) -> Cluster:
-    """One queue under coupling; nodes 1, 2, ... of so many slots, in racks /a and /b in turn."""
+    """Return one queue under coupling, with nodes 1, 2, ... of these numbers of slots. The nodes
+    are in racks /a and /b in turn.
+    """
     made = Cluster(flat("coupling", **options))
     for number, count in enumerate(slots, 1):
         made.add_node(number, 1024 * count, count, rack=("/a", "/b")[(number - 1) % 2])
@@ -22,14 +24,18 @@ def coupling(*slots: int, **options: Any) -> Cluster:
 
 
 def job(made: Cluster, app: int, maps: int, reduces: int, **keys: Any) -> None:
-    """A MapReduce job that says how large it is, and asks for all its maps."""
+    """Add a MapReduce job that states its numbers of maps and reduces, and asks for all its
+    maps.
+    """
     tags = keys.pop("tags", [f"maps={maps}", f"reduces={reduces}"])
     made.add_app(app, keys.pop("queue", 1), type="MAPREDUCE", tags=tags)
     made.ask(app, maps, SLOT, MAP, **keys)
 
 
 def beat(made: Cluster, *nodes: int) -> list[tuple[int, int, int]]:
-    """A round with these heartbeats, in order: (application, priority, node) of each allocation."""
+    """Run a round with these heartbeats, in order. Return (application, priority, node) of each
+    allocation.
+    """
     for node in nodes:
         made.send(r.NodeHeartbeatRecord(made.now, node))
     return facts(made.round())
@@ -40,7 +46,7 @@ def facts(allocated: list[Allocated]) -> list[tuple[int, int, int]]:
 
 
 def finish(made: Cluster, app: int, count: int = 1, priority: int = MAP, node: int = 0) -> None:
-    """So many of an application's containers end well, on a node (0: any)."""
+    """Let this many of an application's containers end successfully, on one node (0: on any)."""
     for number, each in sorted(made.containers.items()):
         if count and (each.attempt, each.ask[1]) == (app, priority) and node in (0, each.node):
             made.complete(number)
@@ -49,13 +55,13 @@ def finish(made: Cluster, app: int, count: int = 1, priority: int = MAP, node: i
 
 
 def state(made: Cluster) -> dict[str, Any]:
-    """What the queue shows, as soon as it is due."""
+    """Return the queue's report, as soon as it is due."""
     assert made.round(2_000) == []
     return made.reports["root.default"]
 
 
 def exhausted(made: Cluster, *apps: int) -> None:
-    """Jobs whose one map each has finished; they ask for nothing yet."""
+    """Add jobs whose only map has finished and which do not ask for reduces yet."""
     for app in apps:
         job(made, app, 1, 1)
         beat(made, *made.nodes)
@@ -63,15 +69,16 @@ def exhausted(made: Cluster, *apps: int) -> None:
 
 
 def reduces(allocated: Iterable[tuple[int, int, int]]) -> list[int]:
-    """The applications of the reduces that were allocated."""
+    """Return the applications of the reduces that were allocated."""
     return [app for app, priority, _ in allocated if priority == REDUCE]
 
 
 def rounds_till(
     made: Cluster, app: int, most: int, each: Callable[[int], None] = lambda _: None
 ) -> int:
-    """In which round of heartbeats of all nodes the application gets its first reduce; ``each`` is
-    called before every round with its number. Raises AssertionError after ``most``.
+    """Run rounds with heartbeats of all nodes until the application gets its first reduce, and
+    return the number of that round, from 0. ``each`` is called before every round with its number.
+    Raise AssertionError after ``most`` rounds.
     """
     for number in range(most):
         each(number)

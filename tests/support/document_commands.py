@@ -1,4 +1,4 @@
-"""The commands in the documents: which ones tests run, and why the others are not run."""
+"""The commands in the documents: which ones the tests run, and why they do not run the others."""
 
 import re
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ RUN = (
 )
 """tests/test_document_commands.py runs these pages in this order, in one folder."""
 ELSEWHERE = {"docs/write/tutorial.md": "tests/cluster/test_tutorial.py"}
-"""Pages whose commands a test of their own runs."""
+"""Pages whose commands are run by another test."""
 
-# (page, lines, reason); a page and a line are regular expressions for the whole of it.
+# # (page, lines, reason); page and lines are regular expressions that match the whole text.
 NOT_RUN = (
     (".*", r"export .*", "sets the reader's shell; the test sets it for all"),
     (".*", r"make .*", "CI runs make test and make rest, with setup, lint, docs and java"),
@@ -55,29 +55,29 @@ NOT_RUN = (
 
 @dataclass(frozen=True)
 class Command:
-    """A line of a shell block, continuation lines joined, without its comment."""
+    """One command of a shell block: its continuation lines joined, its comment removed."""
 
     page: str
     line: str
 
     def why_not_run(self) -> str:
-        """The reason for which no test runs it; empty where one does."""
+        """Return the reason why no test runs the command; empty if a test runs it."""
         found = [reason for *patterns, reason in NOT_RUN if self.matches(*patterns)]
         if self.page in ELSEWHERE:
             return ""
         return found[0] if found else ""
 
     def matches(self, page: str, line: str) -> bool:
-        """Whether an entry of NOT_RUN means this command."""
+        """Return whether an entry of NOT_RUN matches this command."""
         return bool(re.fullmatch(page, self.page) and re.fullmatch(line, self.line))
 
     def is_run(self) -> bool:
-        """Whether a test runs it."""
+        """Return whether a test runs the command."""
         return not self.why_not_run() and self.page in (*RUN, *ELSEWHERE)
 
 
 def commands(page: str) -> list[Command]:
-    """The commands of a page, in order."""
+    """Return the commands of a page, in order."""
     text = (ROOT / page).read_text()
     blocks = re.findall(r"^```(?:sh|console|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     lines = [line for block in blocks for line in re.sub(r"\\\n\s*", "", block).splitlines()]
@@ -86,5 +86,5 @@ def commands(page: str) -> list[Command]:
 
 
 def all_commands() -> list[Command]:
-    """Those of all pages of the repository."""
+    """Return the commands of all pages of the repository."""
     return [each for path in PAGES for each in commands(str(path.relative_to(ROOT)))]

@@ -1,4 +1,4 @@
-"""A cluster under DRESS in a few words, and what its policy remembers and shows."""
+"""Clusters under DRESS for tests, and what the policy remembers and reports."""
 
 from typing import Any
 
@@ -15,27 +15,27 @@ SECOND = 1000
 
 
 def dress(nodes=HUNDRED, **options: Any) -> Cluster:
-    """One queue under dress; a hundred containers of 1024 MB and a core."""
+    """Return one queue under dress, with room for a hundred containers of 1024 MB and one core."""
     return Cluster(flat("dress", **options), nodes=nodes)
 
 
 def memory(cluster: Cluster) -> Memory:
-    """What the policy remembers."""
+    """Return the memory of the policy."""
     return cluster.session.tree.instances[1].memory
 
 
 def pools(cluster: Cluster) -> Pools:
-    """Its two pools."""
+    """Return the two pools of the policy."""
     return cluster.session.tree.instances[1].view._cache.values["pools"][0]
 
 
 def used(cluster: Cluster) -> tuple[int, int]:
-    """Cores that small and large jobs hold."""
+    """Return the cores that small jobs use and those that large jobs use."""
     return pools(cluster).held(SMALL)[1], pools(cluster).held(LARGE)[1]
 
 
 def come(cluster: Cluster, **counts: int) -> None:
-    """Applications a<number> that ask for so many containers."""
+    """Add applications a<number>, each of which asks for this many containers."""
     for name, count in counts.items():
         cluster.now += 1
         cluster.add_app(int(name[1:]))
@@ -43,18 +43,18 @@ def come(cluster: Cluster, **counts: int) -> None:
 
 
 def begin(cluster: Cluster, allocated: list[Allocated]) -> None:
-    """The nodes report them RUNNING."""
+    """Let the nodes report these containers RUNNING."""
     for each in allocated:
         cluster.send(r.ContainerStartedRecord(cluster.now, each.number))
 
 
 def of(allocated: list[Allocated], app: int) -> list[Allocated]:
-    """Those of one application."""
+    """Return the allocations of one application."""
     return [each for each in allocated if each.app == app]
 
 
 def shown(cluster: Cluster, queue: str = "root.default") -> dict[str, Any]:
-    """The last report."""
+    """Return the last report of the queue."""
     for _, text in reversed(cluster.history):
         reports = r.read_reply(text).reports
         if queue in reports:
@@ -63,7 +63,9 @@ def shown(cluster: Cluster, queue: str = "root.default") -> dict[str, Any]:
 
 
 def full(**options: Any) -> Cluster:
-    """A large job holds all and wants more; a small one waits for nine since the last tick."""
+    """Return a cluster in which a large job uses everything and wants more, and a small job has
+    waited for nine containers since the last tick.
+    """
     cluster = dress(**{"reading": "printed", **options})
     come(cluster, a1=120)
     cluster.round()

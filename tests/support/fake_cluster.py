@@ -1,4 +1,4 @@
-"""A cluster without YARN: Sort and Grep end at once, with right results by default."""
+"""A cluster without YARN: Sort and Grep end at once, by default with right results."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ class FakeClient:
     log: Path
     owner: "FakeCluster"
     texts: Iterator[str]
-    """What it says before it is looked at again."""
+    """The texts that it writes, one at each call of `ended`."""
 
     def ended(self) -> bool:
         more = next(self.texts, None)
@@ -36,7 +36,7 @@ class FakeClient:
 
 @dataclass
 class FakeRest:
-    """Reports of applications what `of` says: by job, keys of its document."""
+    """Reports what `of` says about applications; `of` maps a job to keys of its document."""
 
     of: dict[str, dict[str, Any]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class FakeRest:
 @dataclass
 class FakeCluster:
     """`broken`: jobs whose results are wrong. `silent`: jobs that their client does not submit.
-    `slow`: jobs whose client stays for a while before it submits its next one.
+    `slow`: jobs whose client waits for a while before it submits its next one.
     """
 
     folder: Path

@@ -1,9 +1,9 @@
-"""A stand-in for HiBench's folder that behaves as its scripts do, failures included.
+"""A stand-in for HiBench's folder that behaves like HiBench's scripts, failures included.
 
-What it does is what is known of HiBench 8: each script reads every *.conf of HIBENCH_CONF_FOLDER in
-the order of names, later keys win; the report's folder must be there; one line is appended to
-hibench.report by run.sh alone. `fail-STEP` in its folder lets a step fail, `silent` leaves the
-report out, and `hold-WORKLOAD` keeps a run at work until it is ended.
+It follows what is known of HiBench 8. Each script reads every *.conf of HIBENCH_CONF_FOLDER in the
+order of names, and later keys win. The report's folder must exist. Only run.sh appends a line to
+hibench.report. A file `fail-STEP` in the stand-in's folder lets a step fail, `silent` leaves out
+the report, and `hold-WORKLOAD` keeps a run going until it is ended.
 """
 
 from pathlib import Path
@@ -56,8 +56,8 @@ MAPRED = (
 
 
 def installed(folder: Path) -> Installation:
-    """Writes the stand-in, and a Hadoop that appends how it was called to `folder`/calls, whose
-    configuration is in `folder`/conf.
+    """Write the stand-in, and a Hadoop with its configuration in `folder`/conf. Hadoop appends the
+    arguments of each call to `folder`/calls.
     """
     home, hadoop = folder / "HiBench", folder / "hadoop"
     for each in WORKLOADS.values():
@@ -89,7 +89,9 @@ def installed(folder: Path) -> Installation:
 
 
 def programs(folder: Path, *names: str) -> Path:
-    """Stand-ins for the programs that HiBench needs, or for these of them: for the PATH."""
+    """Write stand-ins for the programs that HiBench needs, or only for those named; return their
+    folder, for the PATH.
+    """
     folder.mkdir()
     for name in names or PROGRAMS:
         (folder / name).write_text("#!/bin/sh\n")

@@ -1,5 +1,7 @@
-"""Stands in for the module `requests_gssapi` where that cannot be built: it needs a C compiler and
-the headers of Kerberos, this the library alone. The same protocol: SPNEGO with the caller's ticket.
+"""Stands in for the module `requests_gssapi` on machines where that cannot be built.
+
+That module needs a C compiler and the headers of Kerberos; this one needs only the library. The
+protocol is the same: SPNEGO with the caller's ticket.
 """
 
 import base64
@@ -16,13 +18,13 @@ _MUTUAL, _FAILED = 2, 0xFFFF0000
 
 
 class Text(ctypes.Structure):
-    """gss_buffer_desc."""
+    """The structure gss_buffer_desc."""
 
     _fields_ = (("length", ctypes.c_size_t), ("value", ctypes.c_void_p))
 
 
 class Oid(ctypes.Structure):
-    """gss_OID_desc."""
+    """The structure gss_OID_desc."""
 
     _fields_ = (("length", ctypes.c_uint32), ("elements", ctypes.c_char_p))
 
@@ -31,7 +33,7 @@ _SPNEGO = Oid(6, b"\x2b\x06\x01\x05\x05\x02")
 
 
 def token_for(host: str) -> bytes | None:
-    """The first token for HTTP on that host; None where the caller has no ticket."""
+    """Return the first token for HTTP on that host; None if the caller has no ticket."""
     library = ctypes.CDLL(LIBRARY)
     minor, none, null = ctypes.c_uint32(), ctypes.c_uint32(0), ctypes.c_void_p()
     kind = ctypes.c_void_p.in_dll(library, "GSS_C_NT_HOSTBASED_SERVICE")
@@ -51,7 +53,7 @@ def token_for(host: str) -> bytes | None:
 
 
 class HTTPSPNEGOAuth(AuthBase):
-    """Shows a ticket with every request; without one the server's 401 is the answer."""
+    """Sends a ticket with every request; without a ticket the server answers 401."""
 
     def __init__(self, mutual_authentication: int = DISABLED) -> None:
         assert mutual_authentication == OPTIONAL

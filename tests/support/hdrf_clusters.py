@@ -1,4 +1,6 @@
-"""Clusters for tests of H-DRF: a tree in a few words, one application a leaf, churn."""
+"""Clusters for tests of H-DRF: a short form of a queue tree, one application per leaf, and
+churn.
+"""
 
 from collections import Counter
 from typing import Any
@@ -13,8 +15,8 @@ GPU = ("memory_mb", "vcores", "gpu")
 def grown(
     policy: str, tree: dict[str, Any], *nodes: tuple[int, ...], types=GPU, **options: Any
 ) -> Cluster:
-    """A configuration of ``policy`` over ``tree``, {queue: {queue: ...}} with keys of a
-    configuration beside.
+    """Return a cluster under ``policy`` over ``tree``, which is {queue: {queue: ...}}. A queue's
+    dict may also contain the keys of a configuration.
     """
     queues = {name: _queue(below) for name, below in tree.items()}
     text = {"version": 1, "policy": policy, "options": options, "queues": queues}
@@ -31,19 +33,21 @@ def _queue(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def wants(made: Cluster, app: int, queue: str, size: tuple[int, ...], count: int = 10_000) -> None:
-    """Application ``app`` comes to a leaf queue, and asks."""
+    """Add application ``app`` to a leaf queue, with one ask."""
     made.now += 1
     made.add_app(app, f"root.{queue}")
     made.ask(app, count, size)
 
 
 def held(made: Cluster) -> dict[int, int]:
-    """Containers held, by application."""
+    """Return the number of containers of each application."""
     return dict(sorted(Counter(g.app for g in made.containers.values()).items()))
 
 
 def churn(made: Cluster, times: int, *apps: int) -> None:
-    """One container of each application in turn ends, its oldest, and the rest is shared again."""
+    """End the oldest container of each application in turn; after each one, a round shares the free
+    room again.
+    """
     for _ in range(times):
         for app in apps:
             mine = [g.number for g in made.containers.values() if g.app == app]

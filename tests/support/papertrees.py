@@ -1,4 +1,4 @@
-"""The trees of the H-DRF paper's examples, and what drives them."""
+"""The trees of the H-DRF paper's examples, and a class that runs them."""
 
 from itertools import chain, cycle, islice
 
@@ -7,7 +7,9 @@ from loomcard.policies.hdrf.paper import Node
 
 
 def tree(spec: dict, weights: dict[str, float] | None = None, name: str = "root") -> Node:
-    """{"n1": {"a": (1, 0)}, "b": (0, 1)}: a tuple is a leaf's demand; weights by name, else 1."""
+    """Return the tree of a dict such as {"n1": {"a": (1, 0)}, "b": (0, 1)}. A tuple is a leaf's
+    demand; a weight that ``weights`` does not name is 1.
+    """
     weight = (weights or {}).get(name, 1.0)
     if isinstance(spec, tuple):
         return Node(name, weight, demand=spec)
@@ -26,7 +28,7 @@ BOTH_FULL_WEIGHTS = {"a2": 2.0, "b1": 2.0}
 
 
 class Running:
-    """A tree on servers under one rule, filled; the servers' capacities are in units."""
+    """A tree that has filled its servers under one rule. Capacities of servers are in units."""
 
     def __init__(
         self, rule: str, root: Node, *servers: tuple[float, ...], headroom: bool = True,
@@ -44,12 +46,12 @@ class Running:
         fill(self.pool, self.rule)
 
     def churn(self, rounds: int) -> None:
-        """One task of each leaf in turn ends, so often."""
+        """End one task of each leaf in turn, for this many rounds."""
         turns = islice(cycle(self.leaves.values()), rounds * len(self.leaves))
         churn(self.pool, self.rule, turns)
 
     def stop(self, name: str) -> None:
-        """The leaf's job is done: all its tasks end, one after the other."""
+        """End the leaf's job: all its tasks end, one after the other."""
         leaf = self.leaves[name]
         leaf.wants = False
         churn(self.pool, self.rule, chain([leaf] * len(self.pool.running[leaf])))

@@ -1,4 +1,6 @@
-"""What tests of preemption share: a quick one, what it takes, and a queue that comes late."""
+"""What tests of preemption share: options that preempt quickly, the list of evictions, and a queue
+that arrives late.
+"""
 
 from hdrf_clusters import grown, wants
 from loomcard.wire import messages as r
@@ -11,7 +13,7 @@ QUICK = {
 
 
 def evictions(made, rounds: int = 1, ms: int = 500) -> list[r.Preempt]:
-    """All that is taken in so many rounds."""
+    """Return all preemptions that are decided in this many rounds."""
     found = []
     for _ in range(rounds):
         plan = made.exchange(ms)
@@ -22,7 +24,9 @@ def evictions(made, rounds: int = 1, ms: int = 500) -> list[r.Preempt]:
 
 
 def late(tree, first, second, *nodes, **options):
-    """A queue that has all, and another that comes late: (queue, size) of each."""
+    """Return a cluster that one queue fills before a second one asks; ``first`` and ``second`` are
+    (queue, size).
+    """
     made = grown("hdrf", tree, *nodes, **{**QUICK, **options})
     wants(made, 1, *first)
     made.round()
@@ -31,5 +35,5 @@ def late(tree, first, second, *nodes, **options):
 
 
 def application_of(eviction):
-    """The number of the application that an eviction's reason names as its victim."""
+    """Return the number of the application that an eviction's reason names as its victim."""
     return int(eviction.reason.split("; application_")[1].split("_")[1].split(" ")[0])

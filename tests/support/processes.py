@@ -1,4 +1,6 @@
-"""What tests of clusters look for: processes of this machine, live containers on each side."""
+"""What tests of clusters look at: processes of this machine, and the live containers as each side
+sees them.
+"""
 
 from pathlib import Path
 
@@ -11,12 +13,12 @@ from loomcard.wire.journal import read_segment, segments
 
 
 def pids() -> list[int]:
-    """All of them."""
+    """Return the ids of all processes of this machine."""
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
 def command_line(pid: int) -> str:
-    """What one was started with; empty where it is gone."""
+    """Return the command line of a process; empty if the process has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     except OSError:
@@ -24,7 +26,7 @@ def command_line(pid: int) -> str:
 
 
 def policy_process(cluster: LocalCluster) -> int | None:
-    """The policy process, a child of the cluster's JVM."""
+    """Return the id of the policy process, a child of the cluster's JVM; None if there is none."""
     for pid in pids():
         if "loomcard.bridge.process" in command_line(pid):
             parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
@@ -34,7 +36,9 @@ def policy_process(cluster: LocalCluster) -> int | None:
 
 
 def of_resource_manager(client: ResourceManagerClient) -> set[ContainerKey]:
-    """The live containers that the ResourceManager lists. Raises RestError."""
+    """Return the live containers that the ResourceManager lists. Raise RestError if it does not
+    answer.
+    """
     found: set[ContainerKey] = set()
     for application in client.applications():
         if application["state"] not in ("ACCEPTED", "RUNNING"):
@@ -50,17 +54,17 @@ def of_resource_manager(client: ResourceManagerClient) -> set[ContainerKey]:
 
 
 def of_nodes(container_times: Path) -> set[ContainerKey]:
-    """The containers whose processes run, by what their NodeManagers wrote down."""
+    """Return the containers whose processes run, according to the files of their NodeManagers."""
     return {
         container_key(run.container) for run in read_runs(container_times) if run.ended_ms is None
     }
 
 
 def of_mirror(journal_dir: Path) -> set[ContainerKey]:
-    """The live containers of the policy process's mirror, rebuilt from its newest segment.
+    """Return the live containers of the policy process's mirror, rebuilt from its newest segment.
 
-    Those allocated by its last plan, whose outcome it does not know yet, have no number and are
-    left out. Raises JournalError.
+    Containers that its last plan allocated are left out: their outcome is not known yet, so they
+    have no number. Raises JournalError.
     """
     segment = read_segment(segments(journal_dir)[-1])
     session = Session.restored(segment.header)

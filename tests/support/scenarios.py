@@ -1,4 +1,4 @@
-"""Scenarios for tests: a few words for a small one, and any number of random ones."""
+"""Scenarios for tests: short calls for small ones, and random ones by seed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,23 @@ SIZE = (1024, 1)
 
 
 def stage(durations: list[int], number: int = 1, **keys: Any) -> Stage:
-    """Tasks of so many ms, 1024 MB and 1 vcore each, as the application's stage of that number."""
+    """Return the application's stage of that number, with tasks of these durations in ms, each of
+    1024 MB and 1 vcore.
+    """
     given = {"id": f"s{number}", "size": SIZE, "priority": 20} | keys
     return Stage(request_id=number, durations_ms=durations, **given)
 
 
 def app(name: str, *stages: Stage, **keys: Any) -> ScenarioApplication:
-    """An application of kind dag in root.default, submitted at 0."""
+    """Return an application of kind dag in root.default, submitted at 0."""
     given = {"submit_ms": 0, "queue": "root.default", "user": "alice", "kind": "dag"} | keys
     return ScenarioApplication(id=name, stages=list(stages), **given)
 
 
 def scenario(*applications: ScenarioApplication, nodes: int = 1, slots: int = 4, **keys: Any):
-    """Nodes n1.. of so many slots (1024 MB, 1 vcore), racks /r1 and /r2 in turn, no heartbeats."""
+    """Return a scenario with nodes n1, n2, ... of ``slots`` slots (1024 MB, 1 vcore each), in racks
+    /r1 and /r2 in turn, and without heartbeats.
+    """
     machines = [
         ScenarioNode(f"n{i}", f"/r{(i - 1) % 2 + 1}", (1024 * slots, slots))
         for i in range(1, nodes + 1)
@@ -44,18 +48,20 @@ def scenario(*applications: ScenarioApplication, nodes: int = 1, slots: int = 4,
 
 
 def compiled(policy: str = "drf", **keys: Any) -> dict[str, Any]:
-    """A compiled configuration of one policy, or of a YAML text."""
+    """Return the compiled configuration of one policy, or of a YAML text."""
     text = policy if "\n" in policy else f"version: 1\npolicy: {policy}\n"
     return compile_config(text, "test.yml", **keys)
 
 
 def run(wanted: Scenario, policy: str = "drf") -> RunRecord:
-    """Simulated, with all state compared after each round."""
+    """Simulate the scenario, comparing all state after each round."""
     return simulate(wanted, compiled(policy), policy="test", check=True)
 
 
 def times(record: RunRecord, name: str = "j") -> list[tuple[Any, ...]]:
-    """(stage, task, attempt, node, started, finished, kind) of an application's containers."""
+    """Return (stage, task, attempt, node, started, finished, kind) of each of an application's
+    containers.
+    """
     rows: list[ContainerRow] = [row for row in record.containers if row.application == name]
     return [
         (r.stage, r.task, r.attempt, r.node, r.started_ms, r.finished_ms, r.kind)
@@ -65,7 +71,9 @@ def times(record: RunRecord, name: str = "j") -> list[tuple[Any, ...]]:
 
 
 def random_scenario(seed: int) -> Scenario:
-    """Five nodes, applications of every kind, heartbeats, faults, failures, wishes, by the seed."""
+    """Return the scenario of a seed: five nodes, applications of every kind, heartbeats, faults,
+    failures and wishes for nodes.
+    """
     rng = Random(seed)  # noqa: S311 - no secret
     nodes = [ScenarioNode(f"n{i}", f"/r{i % 2}", (8192, 8)) for i in range(1, 6)]
     applications = [_random_application(rng, f"j{i}") for i in range(rng.randint(1, 8))]

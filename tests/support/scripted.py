@@ -1,4 +1,4 @@
-"""Policies for tests: they do what their options say."""
+"""Policies for tests, which do what their options say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loomcard.model.events import NodeHeartbeat
 @register("test-delay")
 @dataclass(frozen=True)
 class DelayScheduling:
-    """Delay scheduling: wait for a local node for so long, then take any."""
+    """Delay scheduling: an ask waits up to ``wait_ms`` for a local node, then takes any node."""
 
     wait_ms: int = 5_000
 
@@ -40,9 +40,7 @@ class DelayScheduling:
 @register("test-broken")
 @dataclass(frozen=True)
 class Broken:
-    """Allocates what it can, then raises, in the rounds in which an application named ``when`` is
-    there.
-    """
+    """Allocates what it can. It then raises if an application named ``when`` exists."""
 
     when: str = "app2"
 
@@ -54,14 +52,14 @@ class Broken:
 
 
 class UnprintableError(Exception):
-    """Its message cannot be read."""
+    """An error whose message cannot be read."""
 
     def __str__(self) -> str:
         raise RecursionError
 
 
 class PlainBaseException(BaseException):
-    """Neither Exception nor SystemExit."""
+    """An exception that is neither an Exception nor a SystemExit."""
 
 
 RAISES: dict[str, BaseException] = {
@@ -77,8 +75,8 @@ RAISES: dict[str, BaseException] = {
 @register("test-raises")
 @dataclass(frozen=True)
 class Raises:
-    """Raises one of RAISES: in ``decide``, in ``save`` or in its constructor, there as long as
-    ``cannot_build`` names it.
+    """Raises one of RAISES: in ``decide``, in ``save``, or in its constructor. The constructor
+    raises only while ``cannot_build`` names the exception.
     """
 
     what: str = "base-exception"
@@ -107,7 +105,7 @@ class Raises:
 @register("test-counter")
 @dataclass(frozen=True)
 class Counter:
-    """Remembers how often it was called and every change it was shown; saves the count."""
+    """Counts its calls and remembers every change that it has seen; saves the count."""
 
     def initial(self, _view: ClusterView, saved: Any) -> dict[str, Any]:
         return {"calls": saved or 0, "seen": []}
@@ -126,8 +124,8 @@ class Counter:
 @register("test-later-turns")
 @dataclass(frozen=True)
 class ServesLaterTurns:
-    """Counts its calls; with ``goes_on`` later turns of a round do without, and raise with
-    ``broken``.
+    """Counts its calls. With ``goes_on`` the later turns of a round do not call it again; with
+    ``broken`` those turns raise.
     """
 
     goes_on: bool = True
@@ -151,7 +149,7 @@ class ServesLaterTurns:
 @register("test-greedy")
 @dataclass(frozen=True)
 class Greedy:
-    """Allocates the first ask on the first node, whatever forbids it."""
+    """Allocates the first ask on the first node, even if that is forbidden."""
 
     count: int = 100
 
@@ -182,7 +180,7 @@ class Turns:
 @register("test-waits-for-others")
 @dataclass(frozen=True)
 class WaitsForOthers:
-    """Allocates nothing, and wants to be called when other queues change."""
+    """Allocates nothing, and asks to be called when other queues change."""
 
     asks_again = True
 
@@ -200,7 +198,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class ReportedState:
-    """What ``test-reporter`` reports."""
+    """The state that ``test-reporter`` reports."""
 
     used: float = shown("used", unit="share", panel="use")
     waiting: int = shown("waiting", unit="containers", panel="waiting")
@@ -211,7 +209,9 @@ class ReportedState:
 @register("test-reporter")
 @dataclass(frozen=True)
 class ReportsState:
-    """First in, first out, and reports it when a report is due; ``mood`` may be no text."""
+    """Serves first in, first out, and reports its state when a report is due. ``mood`` may be
+    something that is not a text.
+    """
 
     mood: Any = None
 
@@ -233,7 +233,7 @@ class ReportsState:
 @register("test-unsaved")
 @dataclass(frozen=True)
 class Unsaved:
-    """Decides well, and cannot say what it wants kept."""
+    """Decides well, but returns from ``save`` what cannot be saved."""
 
     def initial(self, _view: ClusterView, _saved: Any) -> int:
         return 0

@@ -1,5 +1,5 @@
-"""One embedded cluster for the tests of a session that can share it, one after the other; each
-applies the policy that it needs. pytest finds these fixtures by tests/conftest.py.
+"""One embedded cluster that the tests of a session share, one after the other. Each test applies
+the policy that it needs. pytest finds these fixtures through tests/conftest.py.
 """
 
 import os
@@ -56,9 +56,9 @@ class Silent:
 
 @pytest.fixture(scope="session")
 def third_party(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A package of one file outside the repository, installed with pip into a folder of its own.
+    """A package of one file outside the repository, which pip installs into its own folder.
 
-    The tests see it too, for they replay journals.
+    The tests can import it too, because they replay journals.
     """
     package = tmp_path_factory.mktemp("package")
     (package / "pyproject.toml").write_text(PYPROJECT)
@@ -75,7 +75,9 @@ def third_party(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def shared_cluster(
     third_party: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LocalCluster]:
-    """Runs under fifo; its policy process is slow to come back, so that the fallback is seen."""
+    """A cluster under fifo. Its policy process restarts slowly, so that the fallback can be
+    observed.
+    """
     settings = LocalSettings(
         run_dir=tmp_path_factory.mktemp("cluster"),
         nodes=3,
@@ -83,7 +85,7 @@ def shared_cluster(
         yarn={
             "loomcard.restart.backoff-ms": "4000",
             "loomcard.journal.segment-rounds": "50",
-            # A slow machine is no reason for the fallback to serve, nor to give up a swap.
+            # # On a slow machine the fallback must not serve, and a swap must not be given up.
             "loomcard.round.deadline-ms": "10000",
             "loomcard.swap.deadline-ms": "120000",
         },

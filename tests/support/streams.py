@@ -1,4 +1,4 @@
-"""A full cluster, a task of a node's size that came first, and a stream of small ones after it."""
+"""A full cluster, a task of a node's size that came first, and a stream of small tasks after it."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", 
 
 
 def crowded(compiled: dict[str, Any], nodes: int) -> Cluster:
-    """Nodes of 4 slots, full of tasks of one application each, and application 1, which came
-    first, asking for a whole node since then.
+    """Return nodes of 4 slots, full of tasks that each belong to another application. Application 1
+    came first and has asked for a whole node since then.
     """
     made = Cluster(compiled, nodes=[(4096, 4)] * nodes)
     for number in range(100, 100 + 4 * nodes):
@@ -24,13 +24,13 @@ def crowded(compiled: dict[str, Any], nodes: int) -> Cluster:
 
 
 def small(made: Cluster, number: int) -> None:
-    """One more small application, which came later."""
+    """Add one more small application, which came later."""
     made.add_app(number, submitted_ms=number)
     made.ask(number, 1)
 
 
 def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> list:
-    """The oldest small task ends and the next one comes, round after round; what was allocated."""
+    """End the oldest small task and add a new one, round after round. Return what was allocated."""
     allocated, number = [], 1000 + made.now
     for _ in range(rounds):
         oldest = next((n for n, c in sorted(made.containers.items()) if not c.is_am), None)

@@ -14,7 +14,7 @@ SIGNS = "STUBBORN_SIGNS"
 
 
 def first_seed_then_wait(task: Task) -> RunRecord:
-    """Later seeds begin, say so, and stop only when asked."""
+    """Simulate the first seed; a later seed shows that it has begun, and stops only on request."""
     record = simulated(task)
     if task.scenario.seed == 1:
         return record
@@ -28,7 +28,7 @@ def first_seed_then_wait(task: Task) -> RunRecord:
 
 
 def deaf(task: Task) -> RunRecord:
-    """Hears nothing after the first seed, as a policy that hangs."""
+    """Simulate the first seed; a later seed ignores every request, like a policy that hangs."""
     if task.scenario.seed == 1:
         return simulated(task)
     (Path(os.environ[SIGNS]) / str(os.getpid())).touch()
@@ -37,14 +37,14 @@ def deaf(task: Task) -> RunRecord:
 
 
 def raises_on_second(task: Task) -> RunRecord:
-    """One bad cell among good ones."""
+    """Raise for the second seed, so that one cell fails among good ones."""
     if task.scenario.seed == 2:
         raise ZeroDivisionError("a policy's own mistake")
     return simulated(task)
 
 
 def dies_on_second(task: Task) -> RunRecord:
-    """As a process that the system kills for its memory."""
+    """Kill the process at the second seed, as the system does when memory runs out."""
     if task.scenario.seed == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     return simulated(task)

@@ -1,4 +1,4 @@
-"""The one place where tests wait: for a condition, with a deadline."""
+"""The only place where tests wait: for a condition, with a deadline."""
 
 import time
 from collections.abc import Callable
@@ -10,8 +10,8 @@ T = TypeVar("T")
 def wait_until(
     condition: Callable[[], T | None], what: str = "", *, seconds: float = 60, pause_s: float = 0.05
 ) -> T:
-    """Looks again and again until what ``condition`` returns is true, and returns that. ``what``
-    says it in words, for the error.
+    """Call ``condition`` again and again until its result is true, and return that result. ``what``
+    describes the condition in the error.
     """
     end = time.monotonic() + seconds
     while not (seen := condition()):
