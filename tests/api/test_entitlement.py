@@ -1,5 +1,5 @@
-"""Entitlement: guarantees first, then demand by weight, then the idle rest by weight, never above a
-maximum.
+"""Tests of entitlement: guarantees first, then demand by weight, then the idle rest by weight,
+never above a maximum.
 """
 
 import json
@@ -16,7 +16,7 @@ from loomcard.model.resource import Resource
 
 
 def shares(wants: dict[str, int], whole: int = 100, **keys: dict) -> dict[str, int]:
-    """Entitlements of root.a, root.b, root.c in one resource for their demands."""
+    """Return what root.a, root.b and root.c are entitled to of one resource, for their demands."""
     queues = build_tree(
         config(
             queue("root", "drf"), *(queue(f"root.{n}", "fifo", **keys.get(n, {})) for n in wants)
@@ -54,7 +54,7 @@ def shares(wants: dict[str, int], whole: int = 100, **keys: dict) -> dict[str, i
     ],
 )
 def test_worked_examples(wants, keys, want):
-    """The examples of the rule, one resource of 100."""
+    """The examples of the rule hold for one resource of 100."""
     assert shares(wants, **keys) == want
 
 
@@ -65,8 +65,8 @@ def test_worked_examples(wants, keys, want):
     whole=st.integers(0, 200),
 )
 def test_siblings_never_exceed_their_parent_nor_their_maxima(wants, weights, maxima, whole):
-    """Sums stay within the whole, each within its maximum, and nothing wanted is left while room
-    is.
+    """The sum is within the whole and each share within its maximum. While room is left, no demand
+    within a maximum is unmet.
     """
     names = "abcd"[: len(wants)]
     keys = {
@@ -87,7 +87,7 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "entitlements.json")
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: str(case["what"]))
 def test_the_page_shows_the_same(case):
-    """The file is read by the test of what the ResourceManager shows (EntitlementsTest), too."""
+    """EntitlementsTest, the test of what the ResourceManager shows, reads the same file."""
     rows = case["queues"]
     specs = [queue(row["path"], "drf", weight=row["weight"]) for row in rows]
     queues = build_tree(config(*specs), len(case["capacity"]))

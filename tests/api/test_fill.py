@@ -1,5 +1,5 @@
-"""Which index ``fill`` keeps the members in, what a policy keeps from call to call, and what
-a level of ``fill_tree`` is asked when.
+"""Tests of the index in which ``fill`` keeps the members, of what a policy keeps between calls, and
+of when a level of ``fill_tree`` is asked.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def most(member: Any) -> int:
 
 
 def by(plan: Plan, order: Any, **more: Any) -> Plan:
-    """One helper, one line, for every order."""
+    """Call ``fill`` for every order from the same line."""
     return fill(plan, order=order, **more)
 
 
 @dataclass(frozen=True)
 class TwoOrders:
-    """The least first for a while, then the most, each in an index of its own."""
+    """Serves the least first for a while, then the most, each order in its own index."""
 
     leaf_only = True
 
@@ -45,7 +45,7 @@ class TwoOrders:
 
 @dataclass(frozen=True)
 class OneIndex:
-    """As above, in one index."""
+    """Serves the least first for a while, then the most, with one index for both orders."""
 
     leaf_only = True
 
@@ -55,7 +55,7 @@ class OneIndex:
 
 @dataclass(frozen=True)
 class RebuildsItsIndex:
-    """One order, of which each call makes another object."""
+    """Has one order, for which each call creates a new object."""
 
     kind: str = "lambda"
     leaf_only = True
@@ -76,7 +76,9 @@ class RebuildsItsIndex:
 
 
 def full_cluster(policy: Any) -> Cluster:
-    """Application 1 asks for nine containers and 2 for two; one fits, and the node is full."""
+    """Return a cluster in which application 1 asks for nine containers and 2 for two. The node has
+    room for one.
+    """
     cluster = Cluster(policy, nodes=[(1024, 1)])
     for app, count in ((1, 9), (2, 2)):
         cluster.add_app(app)
@@ -109,7 +111,7 @@ def test_two_orders_in_one_index_are_an_error_that_names_both() -> None:
 
 @dataclass(frozen=True)
 class OneCode:
-    """Two orders of one code, which differ in what they hold."""
+    """Uses two orders with the same code, which differ in the values that they contain."""
 
     kind: str = "closure"
     leaf_only = True
@@ -144,7 +146,7 @@ def test_an_order_that_is_made_in_each_call_is_the_same(kind: str) -> None:
 
 @dataclass(frozen=True)
 class Counts:
-    """Notes how often its cache was made, and what changed since its last call."""
+    """Records how often its cache was made, and what changed since its last call."""
 
     raises_at: int = -1
     leaf_only = True
@@ -175,7 +177,7 @@ def test_what_is_cached_is_made_once_and_hears_of_changes() -> None:
 
 
 def test_what_was_cached_is_dropped_when_the_policy_has_raised() -> None:
-    """It may be half made; and nothing goes on watching for it."""
+    """The cache may be incomplete; after it is dropped, nothing watches the queue for it."""
     MADE.clear()
     cluster = full_cluster(Counts(raises_at=20))
     cluster.round()
@@ -193,7 +195,9 @@ def test_what_was_cached_is_dropped_when_the_policy_has_raised() -> None:
 
 
 class Abreast(Level):
-    """Who holds more than the one that asks and holds fewest waits for that one."""
+    """An application waits while it has more containers than the asking application with the
+    fewest.
+    """
 
     def forbids(self, app: Application) -> str | None:
         asking = [each for each in self.queue.applications.values() if each.pending_count > 0]
@@ -202,14 +206,14 @@ class Abreast(Level):
 
 
 class AbreastAsked(Abreast):
-    """The same, and asked again."""
+    """The same rule, but the level is asked again after each allocation."""
 
     ask_again = True
 
 
 @dataclass(frozen=True)
 class InStep:
-    """Applications by submission, each of one level of the queue."""
+    """Serves applications by submission; the level of a leaf is one of those above."""
 
     again: bool = False
     walks_tree = True
@@ -223,7 +227,9 @@ class InStep:
 
 
 def asked_of_two(again: bool) -> Cluster:
-    """Two applications that each want three of six containers, under that policy."""
+    """Return a cluster under that policy with two applications that each want three of six
+    containers.
+    """
     cluster = Cluster(InStep(again), nodes=[(6144, 6)], queues={"a": {}})
     for app in (1, 2):
         cluster.add_app(app, queue="root.a")
@@ -237,12 +243,14 @@ def asked_of_two(again: bool) -> Cluster:
 def test_who_waits_for_another_is_asked_again_where_the_level_says_so(
     again: bool, allocated: list[int]
 ) -> None:
-    """Else its reason stands for the call, though the others have caught up with it."""
+    """Without ``ask_again`` a reason is valid for the whole call, even after the others have caught
+    up.
+    """
     assert [each.app for each in asked_of_two(again).round()] == allocated
 
 
 def test_a_reason_stands_for_its_call_alone() -> None:
-    """In the next round everybody is asked again."""
+    """In the next round every application is asked again."""
     cluster = asked_of_two(again=False)
     cluster.round()
     assert [each.app for each in cluster.round()] == [1, 1, 2]

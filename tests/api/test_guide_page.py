@@ -19,7 +19,7 @@ BY_DESIGN = {"InTurn": [Clause.WAIT], "Polite": [Clause.IDLE]}
 
 
 def name_of(block: str) -> str:
-    """The policy: the last dataclass."""
+    """Return the name of the policy, which is the last dataclass of the block."""
     return re.findall(r"^@dataclass\(frozen=True\)\nclass (\w+)", block, re.MULTILINE)[-1]
 
 

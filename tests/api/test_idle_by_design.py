@@ -1,4 +1,4 @@
-"""A policy that lets an ask wait although it would fit says by which rule, and until when."""
+"""A policy that lets an ask wait although it would fit states the rule, and until when."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from loomcard.testing.cluster import Cluster
 
 
 class Rule:
-    """Allocates nothing, by a rule of five seconds on each ask, or on all below the queue."""
+    """Allocates nothing, by a rule of five seconds for each ask or for the whole queue."""
 
     def __init__(self, below_queue: bool) -> None:
         self.below_queue = below_queue
@@ -24,7 +24,7 @@ class Rule:
 
 
 def waiting(policy: Rule | None = None) -> Cluster:
-    """A cluster with room, and an application that asks, under a policy."""
+    """Return a cluster with room and an application that asks, under a policy."""
     cluster = Cluster(flat())
     cluster.exchange()
     assert cluster.session.tree is not None
@@ -38,7 +38,9 @@ def waiting(policy: Rule | None = None) -> Cluster:
 
 @pytest.mark.parametrize("below_queue", [False, True])
 def test_a_rule_is_stated_again_when_its_time_is_over(below_queue: bool):
-    """It is on the wire once; the engine calls the policy at its time, and it is sent again."""
+    """A rule is sent once. When its time ends, the engine calls the policy, and the rule is sent
+    again.
+    """
     policy = Rule(below_queue)
     cluster = waiting(policy)
 
@@ -59,7 +61,7 @@ def test_a_rule_is_stated_again_when_its_time_is_over(below_queue: bool):
 
 
 def test_another_reason_takes_the_rule_back():
-    """A reason without a time is sent with none: nothing excuses the policy any more."""
+    """A reason without a time ends the rule: nothing excuses the policy any more."""
     cluster = waiting(Rule(below_queue=False))
     cluster.exchange()
     tree = cluster.session.tree
@@ -70,7 +72,7 @@ def test_another_reason_takes_the_rule_back():
 
 
 def test_a_rule_ends_in_the_future_and_a_queue_needs_one():
-    """A time that is over is refused, and a queue without a time."""
+    """A time in the past is refused, and so is a queue without a time."""
     cluster = waiting(Rule(below_queue=False))
     cluster.exchange()
     plan = Plan(cluster.session.tree.instances[1].view)
@@ -82,7 +84,7 @@ def test_a_rule_ends_in_the_future_and_a_queue_needs_one():
 
 
 def test_a_queue_at_its_share_waits_by_its_parents_rule():
-    """What a parent's share forbids is excused, of the whole queue below it."""
+    """If a parent's share forbids more, the wait of the whole queue below it is excused."""
     root = queue("root", "strict", options={"over": "all"})
     cluster = Cluster(config(root, queue("root.a", "fifo"), queue("root.b", "fifo")))
     cluster.add_node(1, 4096, 4)

@@ -1,5 +1,5 @@
-"""Node labels under every policy: whatever happens to the partitions, everybody is served in the
-end, and the journal replays.
+"""Tests of node labels under every policy: whatever happens to the partitions, every ask is served
+in the end, and the journal replays.
 """
 
 import pytest
@@ -19,7 +19,7 @@ SMALL = settings(max_examples=8, stateful_step_count=25, deadline=None)
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_everybody_is_served_whatever_the_labels(policy: str) -> None:
-    """No plan breaks a label (the cluster checks); nothing waits for ever."""
+    """No plan breaks a label (the cluster checks it), and nothing waits for ever."""
     machine = type("RandomLabels", (LabelledMachine,), {"policy": policy})
     run_state_machine_as_test(machine, settings=SMALL)
     assert machine.policy == policy
@@ -27,7 +27,7 @@ def test_everybody_is_served_whatever_the_labels(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", SHARING)
 def test_a_policy_at_the_root_lends_too(policy: str) -> None:
-    """Where it shares among queues, or walks them."""
+    """A policy that shares among queues, or walks the tree, uses nodes that lend."""
     leaves = [queue(f"root.{name}", "fifo") for name in ("a", "b")]
     engine = Cluster(config(queue("root", policy), *leaves))
     engine.add_node(1, 4096, 8)

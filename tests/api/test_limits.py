@@ -1,5 +1,5 @@
-"""What the queue tree forbids or promises: maximum, user limit, AM share, guarantee; no policy can
-pass it.
+"""Tests of the limits and promises of the queue tree, which no policy can break: maximum, user
+limit, AM share and guarantee.
 """
 
 from collections import Counter
@@ -11,7 +11,9 @@ from loomcard.testing.cluster import Cluster
 
 
 def two_queues(policy: str = "drf", **keys: object) -> Cluster:
-    """root with a (the keys) and b; 8 containers of room."""
+    """Return a cluster with room for 8 containers and the queues root.a (with these keys) and
+    root.b.
+    """
     engine = Cluster(
         config(queue("root", policy), queue("root.a", "fifo", **keys), queue("root.b", "fifo"))
     )
@@ -24,7 +26,7 @@ def two_queues(policy: str = "drf", **keys: object) -> Cluster:
     [({"ppm": 250_000}, 2), ({"amounts": {"memory_mb": 3072}}, 3), ({"amounts": {"vcores": 1}}, 1)],
 )
 def test_a_maximum_holds_even_on_an_idle_cluster(bound, most):
-    """A queue never holds more than its maximum, in percent or in amounts, and the reason is
+    """A queue never uses more than its maximum, in percent or in amounts, and the reason is
     QUEUE_MAX.
     """
     engine = two_queues(maximum=bound)
@@ -36,7 +38,9 @@ def test_a_maximum_holds_even_on_an_idle_cluster(bound, most):
 
 
 def test_a_users_limit_leaves_room_for_another_user():
-    """user_limit 25 % of the queue: two containers each, the rest waits with USER_LIMIT."""
+    """With a user limit of 25 % of the queue each user gets two containers; the other asks wait
+    with USER_LIMIT.
+    """
     engine = two_queues(user_limit_ppm=250_000)
     for app, user in ((1, "alice"), (2, "alice"), (3, "bob")):
         engine.add_app(app, user=user)
@@ -47,8 +51,8 @@ def test_a_users_limit_leaves_room_for_another_user():
 
 
 def test_the_am_share_bounds_masters_but_lets_the_first_in():
-    """am_share 12.5 % is one container here: one AM runs, the second waits; tasks are not
-    concerned.
+    """An AM share that is smaller than one container lets one AM run; the second waits. Tasks are
+    not limited.
     """
     engine = two_queues(am_share_ppm=10_000)
     for app in (1, 2):
@@ -61,7 +65,7 @@ def test_the_am_share_bounds_masters_but_lets_the_first_in():
 
 @pytest.mark.parametrize("policy", ["fifo", "drf"])
 def test_guarantees_are_filled_first(policy):
-    """A queue below its guarantee is served before any other, whatever the policy orders by."""
+    """A queue below its guarantee is served before any other, whatever order the policy has."""
     engine = two_queues(policy, guaranteed={"ppm": 750_000}, weight=0.01)
     engine.add_app(2, queue=2)
     engine.ask(2, 8)

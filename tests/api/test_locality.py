@@ -1,4 +1,6 @@
-"""Where a container goes: node, rack, anywhere; strict asks, blacklists, partitions."""
+"""Tests of where a container is placed: node, rack, anywhere; strict asks, blacklists,
+partitions.
+"""
 
 import msgspec
 import pytest
@@ -9,7 +11,9 @@ from loomcard.wire import messages as r
 
 
 def cluster() -> Cluster:
-    """n1, n2 on /a, n3 on /b, two containers each; application 1."""
+    """Return a cluster with application 1 and nodes n1 and n2 on rack /a, n3 on /b, with room for
+    two containers each.
+    """
     engine = Cluster(flat())
     for number, rack in ((1, "/a"), (2, "/a"), (3, "/b")):
         engine.add_node(number, 2048, 2, rack=rack)
@@ -45,7 +49,9 @@ def cluster() -> Cluster:
     ],
 )
 def test_nodes_are_chosen_by_locality(count, keys, want):
-    """Node-local, then rack-local, then any node; strict asks stay where they must."""
+    """Containers are node-local if possible, then rack-local, then on any node; strict asks stay on
+    the nodes that they name.
+    """
     engine = cluster()
     engine.ask(1, count, **keys)
     assert [g.node for g in engine.round()] == want
@@ -59,7 +65,7 @@ def test_a_strict_ask_that_waits_says_locality():
 
 
 def test_blacklisted_hosts_and_racks_are_left_out():
-    """Neither a host nor a rack on the attempt's blacklist gets a container."""
+    """No container is placed on a host or a rack of the attempt's blacklist."""
     engine = cluster()
     engine.send(r.BlacklistRecord(0, 1, ["/a"]))
     engine.ask(1, 3)
@@ -69,8 +75,8 @@ def test_blacklisted_hosts_and_racks_are_left_out():
 
 
 def test_nodes_of_one_host_are_distinguished_by_their_names():
-    """Where names have ports, two NodeManagers of one host are two places to an ask or a blacklist,
-    and the host alone is the name of neither.
+    """If node names have ports, two NodeManagers of one host are two different places for asks and
+    blacklists. The host's name alone matches neither.
     """
     engine = Cluster(flat())
     for number, port in ((1, 4001), (2, 4002)):
@@ -89,7 +95,7 @@ def test_nodes_of_one_host_are_distinguished_by_their_names():
 
 
 def test_a_partition_takes_only_asks_of_its_label():
-    """A labelled node is for asks with that label, and such asks go nowhere else."""
+    """A labelled node serves only asks with that label, and such asks go to no other node."""
     engine = cluster()
     engine.add_node(4, 2048, 2, label="gpu")
     engine.ask(1, 1, label="gpu")
@@ -101,7 +107,9 @@ def test_a_partition_takes_only_asks_of_its_label():
 
 
 def test_a_refused_local_allocation_leaves_the_ask_as_local_as_before():
-    """Host and rack rows come back with the count: the next try is as local."""
+    """After a refusal the rows of hosts and racks come back with the count, so the next try is as
+    local.
+    """
     engine = cluster()
     engine.ask(1, 2, hosts={"n3": 1}, racks={"/b": 2})
     engine.refuse = lambda _: "STALE"

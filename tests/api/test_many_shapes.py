@@ -1,4 +1,4 @@
-"""One application that asks for hundreds of containers, no two of one size."""
+"""Tests of one application that asks for hundreds of containers of different sizes."""
 
 from random import Random
 
@@ -16,7 +16,9 @@ HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "srtf"]
 
 
 def asking(policy: str, seed: int = 1) -> Cluster:
-    """Ten nodes of eight slots, filled by application 1; application 2 asks for many shapes."""
+    """Return ten nodes of eight slots that application 1 fills; application 2 asks for many
+    shapes.
+    """
     rng = Random(seed)  # noqa: S311 - no secret
     made = Cluster(flat(policy), nodes=[(8192, 8)] * 10)
     made.add_app(1, submitted_ms=1)
@@ -31,7 +33,9 @@ def asking(policy: str, seed: int = 1) -> Cluster:
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_many_shapes_are_served_as_if_each_had_an_index(policy, monkeypatch):
-    """What is found among many shapes, or ruled out, is what a look at every node would find."""
+    """The nodes found for many shapes, and the shapes ruled out, are those that a look at every
+    node gives.
+    """
 
     def lived() -> list[tuple[int, ...]]:
         made, found = asking(policy), []
@@ -48,8 +52,9 @@ def test_many_shapes_are_served_as_if_each_had_an_index(policy, monkeypatch):
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_a_full_cluster_is_not_searched_for_each_shape(policy, monkeypatch):
-    """What fits on no node is ruled out for all shapes at once, in a round and in a turn: a look at
-    every node, to make an index, is paid for by as many looks without one as there are nodes.
+    """What fits on no node is ruled out for all shapes at once, in a round and in a turn. An index
+    needs a look at every node, so it is built only after as many looks without one as there are
+    nodes.
     """
     made = asking(policy)
     looked = []
@@ -67,7 +72,9 @@ def test_a_full_cluster_is_not_searched_for_each_shape(policy, monkeypatch):
 
 @pytest.mark.parametrize("policy", [*HOLDING, "strict"])
 def test_who_may_have_nothing_is_looked_at_once_not_for_each_shape(policy, monkeypatch):
-    """A user limit, or a share, keeps everything from the application while half is free."""
+    """A user limit, or a share, forbids the application any more while half of the cluster is
+    free.
+    """
     made = Cluster(
         config(queue("root", "drf"), queue("root.a", policy, user_limit_ppm=500_000)),
         nodes=[(8192, 8)] * 10,

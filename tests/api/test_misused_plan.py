@@ -1,4 +1,4 @@
-"""A policy that calls its plan with what cannot be sent: a fault of its queue alone."""
+"""If a policy calls its plan with what cannot be sent, that is a fault of its queue alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ SAYS = {"preempt what this round allocated": "only a confirmed, live container c
 @register("test-misuses")
 @dataclass(frozen=True)
 class Misuses:
-    """Calls its plan as MISUSES say, once its first application holds something."""
+    """Calls its plan in one of the ways of MISUSES, once its first application has a container."""
 
     what: str = ""
 
@@ -57,7 +57,7 @@ class Misuses:
 
 @pytest.mark.parametrize("what", MISUSES)
 def test_a_misused_plan_is_a_fault_of_its_queue(what):
-    """The line that did it is in the traceback; the other queue is served in the same round."""
+    """The traceback names the wrong line, and the other queue is served in the same round."""
     engine = Cluster(
         config(
             queue("root", "drf"),

@@ -1,4 +1,4 @@
-"""docs/write/api.md: each of its examples runs as it stands there."""
+"""Each example of docs/write/api.md runs as it is written there."""
 
 import inspect
 import re
@@ -20,7 +20,7 @@ def test_each_example_runs(example: str) -> None:
 
 
 def test_no_docstring_has_what_a_browser_takes_for_a_tag() -> None:
-    """The docstrings are rendered as Markdown: outside of code `<number>` would vanish."""
+    """The docstrings are rendered as Markdown, in which `<number>` outside of code would vanish."""
     texts = []
     for found in map(locate, NAMES):
         texts.append(inspect.getdoc(found) or "")

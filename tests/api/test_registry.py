@@ -1,4 +1,4 @@
-"""Policies are found by name, by entry point and by file; what is wrong is said with a remedy."""
+"""Policies are found by name, by entry point and by file; errors suggest a remedy."""
 
 import hashlib
 import re
@@ -37,7 +37,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
 
 
 def test_built_in_policies_come_through_the_entry_point_group():
-    """fifo and drf are listed with where they come from and what they do."""
+    """fifo and drf are listed with their origins and their summaries."""
     known = {k.name: k for k in names()}
     assert known["drf"].origin == "loomcard.policies.drf:DominantResourceFairness"
     assert "dominant share" in known["drf"].summary
@@ -45,7 +45,9 @@ def test_built_in_policies_come_through_the_entry_point_group():
 
 
 def test_the_entry_points_are_the_list_of_policies():
-    """pyproject names them; where this fails, `pip install -e .` was not run since that changed."""
+    """The list equals that of pyproject. If this fails, run `pip install -e .`: the list has
+    changed.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert registry.built_in() == project["entry-points"][registry.GROUP]
     assert all(find(name).decide for name in registry.built_in())
@@ -54,7 +56,7 @@ def test_the_entry_points_are_the_list_of_policies():
 
 
 def test_no_other_package_takes_the_name_of_a_built_in_policy(monkeypatch):
-    """Else installing a package would change what a configuration means."""
+    """Otherwise the installation of a package would change what a configuration means."""
     theirs = EntryPoint("drf", "no_such_module:X", registry.GROUP)
     offer(monkeypatch, theirs)
     assert find("drf").__module__ == "loomcard.policies.drf"
@@ -74,7 +76,9 @@ for look in (lambda: find("drf"), lambda: find("dfr"), names):
 
 
 def test_sources_that_are_not_installed_say_so(tmp_path):
-    """Sources on PYTHONPATH have no metadata, so no names; the error says what to install."""
+    """Sources on PYTHONPATH have no metadata and so no names of policies; the error says what to
+    install.
+    """
     (tmp_path / "newest.py").write_text(FILE)
     packages = tmp_path / "packages"
     packages.mkdir()
@@ -101,8 +105,8 @@ def page_of(policy: str) -> Path:
 
 @pytest.mark.parametrize("name", sorted(registry.built_in()))
 def test_the_documents_have_a_page_for_every_policy(name):
-    """It says when to use the policy, and has its options with their defaults; the site and
-    the overview lead to it.
+    """The page says when to use the policy, and lists its options with their defaults. The site and
+    the overview link to it.
     """
     page = page_of(name)
     text = page.read_text()
@@ -121,8 +125,8 @@ def test_the_documents_have_a_page_for_every_policy(name):
 
 
 def test_a_file_names_a_class(tmp_path):
-    """path/to/file.py:Class loads that class, offline from any path, else only from the search
-    folders.
+    """path/to/file.py:Class loads that class: offline from any path, in a cluster only from the
+    search folders.
     """
     (tmp_path / "newest.py").write_text(FILE)
     assert find(f"{tmp_path}/newest.py:Newest").__name__ == "Newest"
@@ -152,7 +156,7 @@ class Many:
     ],
 )
 def test_what_cannot_be_found_is_said_with_a_remedy(tmp_path, name, says, hint):
-    """The message names what is missing, the hint what to do."""
+    """The message names what is missing, and the hint says what to do."""
     (tmp_path / "newest.py").write_text(FILE)
     (tmp_path / "broken.py").write_text("1 / 0\n")
     (tmp_path / "odd.py").write_text(ODD)
@@ -164,7 +168,7 @@ def test_what_cannot_be_found_is_said_with_a_remedy(tmp_path, name, says, hint):
 
 @pytest.mark.parametrize("name", ["../outside.py:X", "/etc/passwd.py:X", "{tmp}/outside.py:X"])
 def test_a_running_cluster_loads_files_from_its_folders_only(tmp_path, name):
-    """No path leads out of loomcard.policy.path, neither upward nor absolute."""
+    """No path, relative or absolute, leads out of loomcard.policy.path."""
     (tmp_path / "outside.py").write_text(FILE)
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -177,7 +181,7 @@ def test_a_running_cluster_loads_files_from_its_folders_only(tmp_path, name):
 
 
 def test_two_classes_may_not_share_a_name():
-    """A second class under a registered name is refused, the same one again is not."""
+    """A second class under a registered name is refused; the same class again is accepted."""
     cls = find("drf")
     assert register("drf")(cls) is cls
     for name in ("drf", "fifo"):
@@ -186,7 +190,9 @@ def test_two_classes_may_not_share_a_name():
 
 
 def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monkeypatch):
-    """Another version than this one's is refused, however the policy is named, and listed so."""
+    """A policy that needs another version of the API is refused, however it is named; the list says
+    so.
+    """
 
     def newest(version):
         return FILE.replace("class Newest:", f"class Newest:\n    plan_api = {version}\n")
@@ -215,7 +221,7 @@ def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monke
 
 
 def test_plan_api_is_no_option(tmp_path):
-    """As a field of a dataclass it would be one, and a configuration could change it."""
+    """A field of a dataclass is an option, so a configuration could change it."""
     text = FILE.replace("class Newest:", "class Newest:\n    plan_api: int = 1")
     (tmp_path / "field.py").write_text(text)
     with pytest.raises(PolicyNotFoundError, match="states plan_api as a field") as error:
@@ -224,7 +230,9 @@ def test_plan_api_is_no_option(tmp_path):
 
 
 def test_two_packages_may_not_offer_one_name(monkeypatch):
-    """Which of them ran would hang on the order of the folders; the same class twice is one."""
+    """Otherwise the order of the folders would decide which one runs. The same class twice is
+    accepted.
+    """
     ours = EntryPoint("shared", "first_package.policies:One", registry.GROUP)
     theirs = EntryPoint("shared", "second_package:Two", registry.GROUP)
     offer(monkeypatch, ours, theirs)
@@ -242,7 +250,7 @@ def test_two_packages_may_not_offer_one_name(monkeypatch):
 
 
 def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypatch):
-    """A broken third-party package does not hide the rest."""
+    """A broken third-party package does not hide the other policies."""
     bad = EntryPoint("bad", "no_such_module:X", registry.GROUP)
     offer(monkeypatch, bad)
     known = {k.name: k for k in names()}["bad"]
@@ -253,7 +261,9 @@ def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypa
 
 
 def test_the_guides_table_is_that_of_the_classes():
-    """`python -m loomcard.config.catalog docs/policies/overview.md` writes it."""
+    """The command `python -m loomcard.config.catalog docs/policies/overview.md` writes the
+    table.
+    """
     page = (ROOT / "docs" / "policies" / "overview.md").read_text()
     assert page_with_table(page) == page
 
@@ -272,7 +282,7 @@ class Counted:
 
 
 def counted(folder, word):
-    """A policy's file that writes a line each time it is executed; its hash."""
+    """Write a policy's file that logs a line each time it is executed; return its hash."""
     text = COUNTED.format(log=folder / "log", word=word).encode()
     (folder / "counted.py").write_bytes(text)
     return hashlib.sha256(text).hexdigest()
@@ -291,7 +301,9 @@ def another_process(monkeypatch):
 
 
 def test_a_file_runs_once_until_another_text_is_applied(tmp_path):
-    """Configurations of the same text share one class; an edit counts when it is applied."""
+    """Configurations with the same text share one class; an edit has an effect only once it is
+    applied.
+    """
     old = counted(tmp_path, "old")
     first = find("counted.py:Counted", search=[tmp_path])
     new = counted(tmp_path, "new")
@@ -303,7 +315,9 @@ def test_a_file_runs_once_until_another_text_is_applied(tmp_path):
 
 
 def test_a_process_that_starts_after_an_edit_runs_what_was_applied(tmp_path, monkeypatch):
-    """The text is kept when it is first used; the operator is warned that the file differs."""
+    """The text is copied when it is first used, and the operator is warned that the file
+    differs.
+    """
     old = counted(tmp_path, "old")
     find("counted.py:Counted", **applied(tmp_path, old))
     another_process(monkeypatch)
@@ -318,7 +332,7 @@ def test_a_process_that_starts_after_an_edit_runs_what_was_applied(tmp_path, mon
 
 
 def test_an_edit_without_a_copy_is_said(tmp_path, monkeypatch):
-    """Another text than the applied one does not run."""
+    """A text that differs from the applied one does not run."""
     old = counted(tmp_path, "old")
     counted(tmp_path, "new")
     with pytest.raises(PolicyNotFoundError, match="changed after it was applied") as error:
@@ -328,13 +342,13 @@ def test_an_edit_without_a_copy_is_said(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("digest", ["../../etc/passwd", "0" * 64, ""])
 def test_a_copy_is_that_of_its_hash(tmp_path, digest):
-    """A hash that leads elsewhere, or a copy that somebody altered, is none."""
+    """A hash that is a path to another place, or whose copy was altered, gives no copy."""
     (tmp_path / f"{'0' * 64}.py").write_text("altered")
     assert Applied({}, tmp_path).copy(digest) is None
 
 
 def test_a_disk_that_takes_no_copy_stops_nobody(tmp_path):
-    """The policy runs; only a later process will need the file as it was."""
+    """The policy runs; only a later process will need the copy of its file."""
     (tmp_path / "copies").write_text("in the way")
     assert find("counted.py:Counted", **applied(tmp_path, counted(tmp_path, "x"))).word == "x"
 

@@ -1,4 +1,4 @@
-"""What policies report: typed, checked at once, at most once a second where they ask."""
+"""Tests of reports of policies: typed, checked at once, and due at most once a second."""
 
 import math
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class State:
 
 @dataclass
 class Plainer:
-    """A field without ``shown`` is called by its name; lists are figures too."""
+    """A field without ``shown`` has its own name as its label; lists are figures too."""
 
     quota: list[int] = field(default_factory=list)
     level: float | None = None
@@ -50,7 +50,9 @@ STATE = State(0.25, (Job("j1", 3), Job("j2", None)))
 
 
 def test_the_typed_form_is_the_golden_one():
-    """What Python makes of a dataclass is what docs/reference/wire.md shows and Java reads."""
+    """The form that Python gives a dataclass is the one that docs/reference/wire.md shows and Java
+    reads.
+    """
     plan = read_reply(GOLDEN.read_text("utf-8").strip())
     assert isinstance(plan, PlanReply)
     assert msgspec.json.encode(as_json(STATE), order="sorted") == msgspec.json.encode(
@@ -59,7 +61,7 @@ def test_the_typed_form_is_the_golden_one():
 
 
 def test_either_form_gives_its_values_and_figures():
-    """Readers need not know whether a policy used a class."""
+    """Readers need not know whether a policy used a class or a dict."""
     values = {"delta": 0.25, "jobs": [{"id": "j1", "asked": 3}, {"id": "j2", "asked": None}]}
     assert values_of(as_json(STATE)) == values
     assert values_of(as_json({"delta": 0.25})) == {"delta": 0.25}
@@ -91,14 +93,14 @@ def test_either_form_gives_its_values_and_figures():
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_cannot_be_shown_is_refused_with_its_place(state: Any, said: str):
-    """Type, finiteness and form are checked when it is reported, not when a page shows it."""
+    """Type, finiteness and form are checked when a state is reported, not when a page shows it."""
     with pytest.raises(ReportError, match=said):
         as_json(state)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.lists(st.none() | st.integers()))
 def test_whatever_is_of_its_type_comes_out_as_it_was(delta: float, asked: list[int | None]):
-    """The form loses nothing, on the way through text either."""
+    """The form loses nothing, even when it is sent as text."""
     jobs = tuple(Job(f"j{index}", count) for index, count in enumerate(asked))
     sent = msgspec.json.decode(msgspec.json.encode(as_json(State(delta, jobs))))
     assert values_of(sent) == {
@@ -107,7 +109,7 @@ def test_whatever_is_of_its_type_comes_out_as_it_was(delta: float, asked: list[i
 
 
 def test_a_wrong_report_fails_at_the_policys_own_line():
-    """It is the policy's fault, with its line, and the engine lives."""
+    """A wrong report is a fault of the policy, with its line, and the engine continues."""
     engine = Cluster(flat("test-reporter", mood=7), nodes=[(4096, 4)])
     engine.add_app(1, 1)
     engine.ask(1, 2)
@@ -117,7 +119,7 @@ def test_a_wrong_report_fails_at_the_policys_own_line():
 
 
 def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
-    """Two containers end and begin in each round; when reports were made."""
+    """Run rounds in each of which two containers end and begin; return the times of the reports."""
     sent = []
     for number in range(rounds):
         engine.ask(1, 2 + number % 3)
@@ -131,7 +133,9 @@ def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
 
 
 def test_a_report_is_due_once_a_second_and_the_last_state_is_reported():
-    """However many rounds a second; and once more after the last change, by a timer of its own."""
+    """This does not depend on the number of rounds per second. The last change is reported by a
+    timer.
+    """
     engine = Cluster(flat("test-reporter"), nodes=[(4096, 4)])
     engine.add_app(1, 1)
     assert busy(engine, 27, 110) == [110, 1210, 2310]
@@ -151,7 +155,7 @@ def test_a_report_is_due_once_a_second_and_the_last_state_is_reported():
 
 @pytest.mark.parametrize("segment_rounds", [1, 4, 100])
 def test_reports_replay_from_any_segment(tmp_path: Path, segment_rounds: int):
-    """When the last report was is part of what a segment opens with."""
+    """A segment begins with the time of the last report."""
     tree = config(queue("root", "drf"), queue("root.a", "test-reporter"))
     engine = Cluster(
         tree, nodes=[(4096, 4)], journal=tmp_path, segment_rounds=segment_rounds
@@ -164,7 +168,9 @@ def test_reports_replay_from_any_segment(tmp_path: Path, segment_rounds: int):
 
 
 def test_who_raises_has_reported_nothing():
-    """What an instance reported before it raised is dropped with its decisions; others' stands."""
+    """If an instance raises, its report is dropped with its decisions; the reports of others
+    stay.
+    """
     engine = Cluster(
         config(queue("root", "test-turns"), queue("root.a", "test-reporter", options={"mood": 7})),
         nodes=[(4096, 4)], tolerant=True,
@@ -180,7 +186,7 @@ def test_who_raises_has_reported_nothing():
 
 
 def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
-    """Neither takes the other's place, in any order."""
+    """Neither report replaces the other, in any order."""
     engine = Cluster(
         config(queue("root", "test-turns"), queue("root.a", "test-reporter")), nodes=[(4096, 4)]
     )
@@ -193,7 +199,7 @@ def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
 
 
 def test_the_scripted_report_has_every_kind_of_field():
-    """What the other tests of reports rely on."""
+    """The other tests of reports rely on these fields."""
     sent = as_json(scripted.ReportedState(0.5, 3, None, (scripted.Held("a", 2),)))
     assert [figure["name"] for figure in sent["figures"]] == ["used", "waiting", "mood"]
     assert [table["name"] for table in sent["tables"]] == ["members"]

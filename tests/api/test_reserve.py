@@ -1,4 +1,6 @@
-"""Reservations: who is passed over gets room kept; what is reserved, for whom, and when it ends."""
+"""Tests of reservations: an ask that is passed over gets room reserved. What is reserved, for which
+ask, and when it ends.
+"""
 
 from dataclasses import dataclass
 from random import Random
@@ -22,14 +24,16 @@ from streams import HOLDING, crowded, flow, small
 
 
 def streaming(policy: str = "fifo", nodes: int = 3, **options) -> Cluster:
-    """A crowded cluster under a policy with these options."""
+    """Return a crowded cluster under a policy with these options."""
     spec = queue("root.default", policy, **({"options": options} if options else {}))
     return crowded(config(queue("root", "drf"), spec), nodes)
 
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_a_task_of_a_nodes_size_is_served_in_a_stream_of_small_ones(policy):
-    """After the wait room is reserved for it; with reservations off it is never served."""
+    """After the wait, room is reserved for the large task; without reservations it is never
+    served.
+    """
     made = streaming(policy)
     assert 1 in [g.app for g in flow(made, RESERVE_AFTER_MS // 1000 + 15)]
     assert made.reservations == []
@@ -40,9 +44,10 @@ def test_a_task_of_a_nodes_size_is_served_in_a_stream_of_small_ones(policy):
 @pytest.mark.parametrize("policy", [name for name in HOLDING if name != "strict"])
 @pytest.mark.parametrize(("large", "small"), [(20, 20), (20, 10), (10, 20)])
 def test_an_applications_own_stream(policy, large, small):
-    """Asks of one priority are alike: the large one gets room reserved. A stream that the
-    application itself puts first goes first, and a large task that it puts first waits for
-    nobody's. (Under strict its own share is full of its small tasks, whatever room there is.)
+    """Asks of one priority are alike, so the large one gets room reserved. If the application
+    itself puts its stream first, the stream is served first; if it puts the large task first, the
+    task waits for no other. (Under strict the small tasks fill the application's own share, however
+    much room there is.)
     """
     made = Cluster(flat(policy), nodes=[(4096, 4)] * 2)
     made.add_app(1)
@@ -56,13 +61,13 @@ def test_an_applications_own_stream(policy, large, small):
         made.complete(min(made.containers))
         served += [g.size for g in made.round(1000)]
         made.send(r.ContainerStartedRecord(made.now, max(made.containers)))
-    first = policy != "tetris" and small < large  # to tetris all asks of an application are alike
+    first = policy != "tetris" and small < large  # # tetris treats all asks of an application alike
     assert ((4096, 4) in served) is not first
 
 
 def test_the_reasons_name_the_node_and_the_held_room():
-    """The holder's reason says where; others', for whom only reserved room is left, that it is
-    reserved.
+    """The reason of the ask with the reservation names the node. An ask for which only reserved
+    room is left waits with NODE_RESERVED.
     """
     made = streaming()
     flow(made, 7)
@@ -77,7 +82,7 @@ def test_the_reasons_name_the_node_and_the_held_room():
 
 
 def test_nothing_is_held_while_the_own_size_is_served():
-    """A full cluster of equal tasks starves nobody: no decision is about reservations."""
+    """In a full cluster of equal tasks no ask starves, and no decision is about reservations."""
     made = Cluster(flat(), nodes=[(4096, 4)] * 2)
     for number in range(1, 30):
         small(made, number)
@@ -86,7 +91,9 @@ def test_nothing_is_held_while_the_own_size_is_served():
 
 
 def test_nothing_is_held_for_what_no_node_could_run():
-    """Larger than every node, or forbidden by a limit: it waits without a reservation."""
+    """An ask that is larger than every node, or that a limit forbids, waits without a
+    reservation.
+    """
     made = streaming()
     made.ask(1, 1, (5000, 4))
     flow(made, 30)
@@ -95,7 +102,7 @@ def test_nothing_is_held_for_what_no_node_could_run():
 
 @dataclass(frozen=True)
 class Holder:
-    """Reserves as the test says; else first in, first out."""
+    """Reserves as the test says, and otherwise serves first in, first out."""
 
     def decide(self, view):
         plan = Plan(view)
@@ -111,8 +118,8 @@ WANTED: dict[int, tuple[int, int | None]] = {}
 
 
 def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
-    """A cluster on which a task of 1 GB runs on every node of 4, and application 1 reserves node
-    1.
+    """Return a cluster in which a task of 1 GB runs on every node of 4 GB, and application 1 has
+    node 1 reserved.
     """
     made = Cluster(flat("test-holder"), nodes=[(4096, 4)] * nodes)
     for number in range(1, nodes + 1):
@@ -125,12 +132,14 @@ def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
     made.round()
     assert [node for _, node in made.reservations] == [1]
     small(made, 500)
-    assert made.round() == []  # 3 GB are free, and reserved
+    assert made.round() == []  # # 3 GB are free, but reserved
     return made
 
 
 def test_the_hold_ends_with_its_container():
-    """What ends on the node is not given to others; once enough is free the ask is served."""
+    """Room that becomes free on the node is not given to others; when enough is free, the ask is
+    served.
+    """
     made = holding()
     made.complete(1)
     assert [g.app for g in made.round()] == [1]
@@ -150,7 +159,7 @@ def test_the_hold_ends_with_its_container():
     ids=["ask", "size", "application", "none"],
 )
 def test_the_hold_ends_with_its_ask(end):
-    """With the ask, its size or the application its room is free for others in the same round."""
+    """If the ask, its size or its application goes, others may use the room in the same round."""
     made = holding(nodes=2)
     end(made)
     served = [g.app for g in made.round()]
@@ -163,7 +172,9 @@ def test_the_hold_ends_with_its_ask(end):
 
 
 def test_the_hold_ends_with_its_node_and_its_time():
-    """A lost node ends it; so does its time, which is a timer, though nothing else happens."""
+    """A lost node ends the reservation. So does the end of its time, by a timer, although nothing
+    else happens.
+    """
     made = holding(nodes=2)
     made.lose_node(1)
     made.round()
@@ -174,8 +185,8 @@ def test_the_hold_ends_with_its_node_and_its_time():
 
 
 def test_a_refused_hold_is_forgotten_and_a_snapshot_brings_the_others_back():
-    """The engine's list stands: what it refused is not reserved, what it reserves outlives the
-    mirror.
+    """The engine's list counts: what it refused is not reserved, and what it reserves is kept when
+    the mirror is rebuilt.
     """
     made = holding()
     made.snapshot()
@@ -201,7 +212,9 @@ def test_a_refused_hold_is_forgotten_and_a_snapshot_brings_the_others_back():
 
 
 def test_bounds():
-    """One reservation an application and a node, a tenth of a queue's maximum, the first always."""
+    """At most one reservation per application and per node, and a tenth of a queue's maximum
+    together; the first one is always allowed.
+    """
     made = Cluster(flat("fifo"), nodes=[(4096, 4)] * 20)
     for number in (1, 2, 3, 4):
         made.add_app(number)
@@ -216,7 +229,7 @@ def test_bounds():
     other = next(a for a in view.asks if a.application.number == 1 and a is not asks[1])
     assert plan.why_no_reservation(other, nodes[1]) == "RESERVATION_LIMIT"
     plan.reserve(asks[2], nodes[1])
-    assert plan.why_no_reservation(asks[3], nodes[2]) == "RESERVATION_LIMIT"  # 8 GB are a tenth
+    assert plan.why_no_reservation(asks[3], nodes[2]) == "RESERVATION_LIMIT"  # # a tenth is 8 GB
     plan.reserve(asks[1], nodes[3])  # moves
     assert nodes[0].reservation is None
     plan.unreserve(asks[2])
@@ -227,8 +240,8 @@ def test_bounds():
 
 @pytest.mark.parametrize(("share", "most"), [("0%", 0), ("10%", 1), ("34%", 2), ("100%", 4)])
 def test_a_queue_states_how_much_may_be_held(share, most):
-    """Of six nodes; the first reservation is let in whatever its size, unless nothing may be
-    reserved.
+    """The share is one of six nodes. The first reservation is allowed whatever its size, unless
+    nothing may be reserved.
     """
     text = (
         f"version: 1\npolicy: fifo\noptions: {{reserve_after_ms: 0}}\nreservation_share: {share}\n"
@@ -247,7 +260,9 @@ def test_a_queue_states_how_much_may_be_held(share, most):
 
 
 def test_a_journal_with_holds_replays(tmp_path):
-    """From every segment on, reservations and the time that asks wait are as in the run."""
+    """From every segment on, reservations and the waiting times of asks are the same as in the
+    run.
+    """
     made = Cluster(flat("drf"), nodes=[(4096, 4)] * 3, journal=tmp_path, segment_rounds=3)
     for number in range(100, 112):
         small(made, number)
@@ -269,8 +284,9 @@ def test_a_journal_with_holds_replays(tmp_path):
 @pytest.mark.parametrize("policy", HOLDING)
 @pytest.mark.parametrize("seed", range(4))
 def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
-    """Many large asks, small streams, AMs, lost nodes: all ends, every count adds up, both sides
-    agree after each round, and the whole takes hardly longer than without reservations.
+    """With many large asks, small streams, AMs and lost nodes, every application ends, every count
+    is right, both sides agree after each round, and the run takes at most a quarter longer than
+    without reservations.
     """
     rng = Random(seed)  # noqa: S311 - no secret
     apps = [
@@ -300,7 +316,9 @@ def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
 
 
 def test_a_hold_moves_from_a_node_where_services_run():
-    """A node is chosen again: services that never end do not keep a task waiting."""
+    """Another node is chosen after a while, so services that never end do not keep a task
+    waiting.
+    """
     made = streaming(nodes=2)
     services = [g.number for g in made.containers.values() if g.node == 1][:2]
     smalls = [n for n in made.containers if n not in services]
@@ -317,7 +335,7 @@ def test_a_hold_moves_from_a_node_where_services_run():
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_who_asks_for_what_no_node_has_keeps_no_hold_from_the_next(policy):
-    """It is first in line for ever, and could block the line for as long."""
+    """Such an ask is first in line for ever, but must not block the line."""
     made = streaming(policy)
     made.add_app(2, submitted_ms=-2)
     made.ask(2, 1, (8192, 4))
@@ -325,8 +343,8 @@ def test_who_asks_for_what_no_node_has_keeps_no_hold_from_the_next(policy):
 
 
 def test_who_waits_behind_masters_keeps_no_hold_from_another_queue():
-    """The oldest ask could run on one node only, where an AM runs for ever; the other one's
-    reservation is not put off.
+    """The oldest ask could run on one node only, where an AM runs for ever. The reservation of the
+    other ask is not delayed by it.
     """
     made = Cluster(config(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo")))
     made.add_node(1, 8192, 8)

@@ -1,4 +1,6 @@
-"""Reservations under attack: for any policy, and whatever happens to nodes, little room is kept."""
+"""Tests of reservations under attack: whatever the policy and whatever happens to nodes, little
+room is reserved.
+"""
 
 from random import Random
 
@@ -16,7 +18,7 @@ HOLDING += [pytest.param(name, marks=pytest.mark.slow) for name in SLOW]
 
 
 class Attack:
-    """A full cluster, small tasks that come as fast as others end, and large asks beside them."""
+    """A full cluster, small tasks that arrive as fast as others end, and large asks among them."""
 
     def __init__(self, made: Cluster, seed: int = 1) -> None:
         self.made = made
@@ -28,19 +30,19 @@ class Attack:
         self.settle()
 
     def small(self, **facts) -> None:
-        """One more task of a slot, of an application of its own."""
+        """Add an application with one task of one slot."""
         self.number += 1
         self.made.add_app(self.number, **facts)
         self.made.ask(self.number, 1, SMALL)
 
     def large(self, number: int, label: str = "", **facts) -> None:
-        """One more ask for a whole node, of who came before all small ones."""
+        """Add an ask for a whole node, of an application that came before all small ones."""
         self.made.add_app(number, submitted_ms=number - 1_000, **facts)
         self.made.ask(number, 1, NODE, label=label)
 
     def settle(self, step_ms: int = 1_000) -> None:
-        """A round, and the one that it asked for at once: room that a reservation gave back is
-        offered.
+        """Run a round, and the next one if it is due at once: it offers the room that a reservation
+        gave back.
         """
         self.allocated += self.made.round(step_ms)
         if min(self.made.timers.values(), default=step_ms + self.made.now) <= self.made.now + 1:
@@ -49,7 +51,7 @@ class Attack:
             self.made.send(r.ContainerStartedRecord(self.made.now, number))
 
     def flow(self, part: float = 0.1) -> None:
-        """Some containers end, as many small ones come."""
+        """End a part of the containers, and add as many small tasks."""
         numbers = sorted(self.made.containers)
         for number in self.rng.sample(numbers, max(1, int(part * len(numbers)))):
             self.made.complete(number)
@@ -58,15 +60,17 @@ class Attack:
 
     @property
     def reserved(self) -> list[int]:
-        """The nodes on which room is reserved."""
+        """The nodes with a reservation."""
         return [node for _, node in self.made.reservations]
 
     def held_for(self, number: int) -> list[int]:
-        """The nodes that are reserved for an application."""
+        """Return the nodes that are reserved for an application."""
         return [node for (attempt, *_), node in self.made.reservations if attempt == number]
 
     def idle(self) -> dict[int, tuple[int, ...]]:
-        """What is free on nodes that nobody reserves, where a small task that waits would fit."""
+        """Return the free room of nodes without a reservation on which a waiting small task would
+        fit.
+        """
         waits = any(d.size == SMALL and not d.label for d in self.made.asks.values())
         used = {number: [0, 0] for number in self.made.nodes}
         for allocated in self.made.containers.values():
@@ -81,8 +85,9 @@ class Attack:
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_nobody_holds_more_than_a_tenth_however_many_ask(policy):
-    """One user's two hundred applications each ask for a whole node, nodes are lost while room is
-    reserved on them: two of twenty nodes are reserved at most, and no other has room for who waits.
+    """A user's two hundred applications each ask for a whole node, and nodes with reservations are
+    lost. At most two of twenty nodes are reserved, and the other nodes have no room for a small
+    task that waits.
     """
     attack = Attack(Cluster(flat(policy), nodes=[NODE] * 20))
     for number in range(1, 201):
@@ -102,7 +107,7 @@ def test_nobody_holds_more_than_a_tenth_however_many_ask(policy):
 
 @pytest.mark.parametrize("change", ["shrinks", "label"])
 def test_a_node_that_can_no_longer_run_it_is_given_back(change):
-    """The reservation goes elsewhere, and who waits gets what is free there."""
+    """The reservation moves to another node, and the waiting small tasks get the free room."""
     attack = Attack(Cluster(flat(), nodes=[NODE] * 3))
     attack.large(1)
     while not attack.held_for(1):
@@ -120,7 +125,9 @@ def test_a_node_that_can_no_longer_run_it_is_given_back(change):
 
 
 def test_room_is_held_within_a_label():
-    """The only node with the label is reserved for the ask with that label, and no other."""
+    """The only node with the label is reserved for the ask with that label, and no other node
+    is.
+    """
     made = Cluster(flat(), nodes=[NODE] * 2)
     attack = Attack(made)
     made.add_node(9, *NODE, label="gpu")
@@ -141,8 +148,8 @@ def test_room_is_held_within_a_label():
 
 
 def test_a_queue_at_its_maximum_holds_nothing():
-    """What its maximum forbids room could not help; when it is at it, its reservation is given
-    up.
+    """Room cannot help an ask that its queue's maximum forbids, so a queue at its maximum gives up
+    its reservation.
     """
     tree = config(
         queue("root", "drf"), queue("root.a", "fifo", maximum={"ppm": 500_000}),

@@ -1,4 +1,6 @@
-"""Room on several nodes for one ask: how many, within what share, and which makes way."""
+"""Tests of reservations on several nodes for one ask: how many, within which share, and which one
+ends first.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,7 +24,7 @@ def wide(
     reservation_share_ppm: int = 1_000_000,
     options: Any = None,
 ) -> Cluster:
-    """A crowded cluster where room may be reserved on several nodes for one ask."""
+    """Return a crowded cluster where room may be reserved on several nodes for one ask."""
     keys = {"reservation_share_ppm": reservation_share_ppm}
     spec = queue(
         "root.default", policy, reservation_nodes=reservation_nodes, options=options or {}, **keys
@@ -32,7 +34,9 @@ def wide(
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_room_is_held_on_several_nodes_where_the_queue_allows_it(policy):
-    """No more than ``reservation_nodes``, one more a round; when the task is served all end."""
+    """Each round reserves at most one node more, up to ``reservation_nodes``. When the task is
+    served, all reservations end.
+    """
     made = wide(policy, 4, 3)
     reserved = []
     for _ in range(30):
@@ -46,7 +50,9 @@ def test_room_is_held_on_several_nodes_where_the_queue_allows_it(policy):
 
 
 def test_the_holds_of_one_ask_count_against_the_queues_share():
-    """Half of the root's four nodes may be reserved: two, though the ask may have four."""
+    """Half of the root's four nodes may be reserved, so the ask has two, though its queue allows
+    four.
+    """
     made = wide("fifo", 4, 4, reservation_share_ppm=500_000)
     flow(made, RESERVE_AFTER_MS // 1000 + 4)
     assert len(made.reservations) == 2
@@ -56,13 +62,13 @@ def test_the_holds_of_one_ask_count_against_the_queues_share():
 
 
 def test_a_hold_beyond_the_number_takes_the_place_of_the_oldest():
-    """The policy may reserve again and again: the ask has room on as many nodes as its queue
-    says.
+    """A policy may reserve again and again: the ask has room on at most as many nodes as its queue
+    allows.
     """
 
     @dataclass(frozen=True)
     class Wanders:
-        """Reserves room on one node more in every round."""
+        """Reserves room on one more node in every round."""
 
         leaf_only = True
 
@@ -92,8 +98,8 @@ def test_a_hold_beyond_the_number_takes_the_place_of_the_oldest():
 
 
 def test_at_once_means_before_anybody_else_is_allocated_anything():
-    """With 1 ms room is reserved while the cluster is full and nobody else asks, as stock YARN
-    does; with more, only when others were allocated something.
+    """With 1 ms, room is reserved while the cluster is full and no other application asks, as stock
+    YARN does. With a longer time, room is reserved only after others were allocated something.
     """
     for after_ms, reserved in ((1, 2), (200, 0)):
         options = {"reserve_after_ms": after_ms}
@@ -104,8 +110,8 @@ def test_at_once_means_before_anybody_else_is_allocated_anything():
 
 
 def test_a_hold_moves_where_the_share_forbids_another_one():
-    """As with one node: what ``reservation_share`` admits is one reservation, and it moves to a
-    better node.
+    """As with one node: ``reservation_share`` allows one reservation, and it moves to a better
+    node.
     """
     made = wide("fifo", 2, 3, reservation_share_ppm=100_000)
     services = [g.number for g in made.containers.values() if g.node == 1][:2]
@@ -122,7 +128,9 @@ def test_a_hold_moves_where_the_share_forbids_another_one():
 
 @pytest.mark.parametrize("policy", ["dress", "hdrf"])
 def test_other_policies_bear_with_several_nodes(policy):
-    """The task is served, nothing raises, and no more is reserved than may be."""
+    """The task is served, the policy raises nothing, and no more nodes are reserved than
+    allowed.
+    """
     made = wide(policy, 4, 3)
     most = 0
     for _ in range(40):

@@ -1,4 +1,4 @@
-"""What policies save of single applications stays bounded, whatever ended unseen."""
+"""What policies save of single applications stays bounded, even if applications ended unseen."""
 
 from types import SimpleNamespace
 
@@ -22,7 +22,7 @@ ROWS = {
 
 
 def rows_of(policy, saved):
-    """The part by application of what a policy saves."""
+    """Return the part of a policy's saved state that is kept by application."""
     return (
         saved[{"carbyne": "finished", "dress": "large", "coupling": "jobs"}[policy]]
         if (policy in ("carbyne", "dress", "coupling"))
@@ -39,7 +39,7 @@ def part(policy, ids):
 
 @pytest.mark.parametrize("policy", ROWS)
 def test_applications_that_ended_unseen_are_forgotten(policy):
-    """All but the newest: one that is there is kept, however many come after it."""
+    """Only the newest are kept, and an application that still runs, however many came after it."""
     saved = {f"root.default:{policy}": part(policy, [LIVE, *GONE])}
     made = Cluster(flat(policy), nodes=[(4096, 4)], saved=saved)
     made.add_app(1, type="MAPREDUCE", id=LIVE)
@@ -52,8 +52,8 @@ def test_applications_that_ended_unseen_are_forgotten(policy):
 
 
 def test_the_newest_are_known_by_start_and_number():
-    """Of one ResourceManager's applications by their numbers, which are not padded beyond four
-    digits; another's that was started later are newer. Other ids are the oldest.
+    """Applications of one ResourceManager are ordered by their numbers, which are padded to four
+    digits only. Those of a ResourceManager that started later are newer. Other ids are the oldest.
     """
     nobody = SimpleNamespace(applications=())
     ids = ["x", *(f"application_1_{n}" for n in range(9_500, 10_500)), "application_2_0001"]

@@ -1,4 +1,4 @@
-"""Lines by shape, and shapes that are known to fit nowhere."""
+"""Tests of lines by shape, and of shapes that are known to fit nowhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ SMALL, LARGE = (Resource((1024, 1)), ""), (Resource((4096, 4)), "")
 
 
 def test_the_first_of_each_line():
-    """By the entries; who is entered again has only the new places."""
+    """The smallest entry is the first of its line; a member that enters again keeps only its new
+    places.
+    """
     lines = ShapeLines()
     lines.enter("a", [(SMALL, (2, "a")), (LARGE, (2, "a"))])
     lines.enter("b", [(SMALL, (1, "b"))])
@@ -49,7 +51,7 @@ def test_lines_that_nobody_stands_in_are_forgotten():
 
 @register("test-opens")
 class Opens:
-    """First come, first served; compares what is open with a look at all nodes."""
+    """Serves first come, first served; compares the open shapes with a look at all nodes."""
 
     leaf_only = True
 
@@ -71,7 +73,9 @@ class Opens:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_closed_fits_nowhere_and_all_else_is_found(seed):
-    """Asks of many shapes come and go, containers end, nodes join, leave and have labels."""
+    """The result is right while asks of many shapes come and go, containers end, and nodes join,
+    leave and have labels.
+    """
     draw = Random(seed)  # noqa: S311
     made = Cluster(flat("test-opens"), nodes=[(8192, 8)] * 3)
     for number in range(1, 9):

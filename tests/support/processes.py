@@ -36,9 +36,7 @@ def policy_process(cluster: LocalCluster) -> int | None:
 
 
 def of_resource_manager(client: ResourceManagerClient) -> set[ContainerKey]:
-    """Return the live containers that the ResourceManager lists. Raise RestError if it does not
-    answer.
-    """
+    """Return the live containers that the ResourceManager lists. Raises RestError."""
     found: set[ContainerKey] = set()
     for application in client.applications():
         if application["state"] not in ("ACCEPTED", "RUNNING"):

@@ -1,4 +1,4 @@
-"""What a hint may hold, plain and compact, and what becomes of any other text."""
+"""What a hint may contain, plain and compact, and how other texts are refused."""
 
 import json
 from collections.abc import Mapping
@@ -47,22 +47,24 @@ STAGES = st.lists(
 
 
 @given(st.one_of(st.text(), STAGES, STAGES.map(compact_dag)))
-@example("\ud800")  # not to be encoded
-@example('[{"id":"a","x":' + "[" * 100_000)  # nesting in a key that would be skipped
+@example("\ud800")  # # cannot be encoded
+@example('[{"id":"a","x":' + "[" * 100_000)  # # nesting in a key that a reader would skip
 @example("[" * 100_000)
 @example(text(tasks=int("9" * 400)))  # no float
 @example(text(ms=1e308, size=[10**400, 1]))  # likewise
-@example(text(ms=1e308, tasks=10**18))  # work that is infinite
+@example(text(ms=1e308, tasks=10**18))  # # infinite work
 @example(text(size=[1]))  # the cluster has two types
 @example(text(size=[1, 1, 1]))
-@example(text(tasks=-5, size=[-1, 0]))  # work below nothing
+@example(text(tasks=-5, size=[-1, 0]))  # # negative work
 @example(text(ms=float("nan")))
 @example(text(after=[0]))  # a cycle
 @example(json.dumps([STAGE | {"after": [1]}, STAGE | {"after": [0]}]))
 @example(compact_dag("[" + "\n" * 1_000_000 + "]"))
 @example("W3=" * 5)
 def test_any_text_is_a_sound_dag_or_none(given_text: str) -> None:
-    """Figures of what is read are finite and not negative, so that they order applications."""
+    """All figures of a hint that is accepted are finite and not negative, so that they can order
+    applications.
+    """
     dag = read_dag({HINT: given_text}, types=2)
     if dag is None:
         return
@@ -77,7 +79,9 @@ def test_any_text_is_a_sound_dag_or_none(given_text: str) -> None:
 
 
 def test_stages_of_one_key_have_no_ask_of_their_own() -> None:
-    """As of Spark's stages without resource profiles: which one an ask is for, nobody knows."""
+    """If several stages share a key, as Spark's do without resource profiles, an ask belongs to no
+    single one of them.
+    """
     dag = parse_dag(write_dag([DagStage(name, 0, 1, 1, (1,)) for name in "abc"]))
     assert dag.stage_of(AskKey(1, 0, 7)) is None
     assert dag.stages_of(AskKey(1, 0, 7)) == [0, 1, 2]
@@ -93,7 +97,7 @@ def test_a_hint_is_read_as_it_was_written() -> None:
 
 
 def test_sizes_are_those_of_the_clusters_resource_types() -> None:
-    """A hint may leave resource types out, and may name ones that the cluster does not have."""
+    """A hint may omit resource types, and may name types that the cluster does not have."""
     hint = write_dag([DagStage("a", 1, 1, 1, (7,)), DagStage("b", 2, 1, 1, (7, 8, 9))])
     assert parse_dag(hint).sizes == [(7,), (7, 8, 9)]
     assert parse_dag(hint, types=2).sizes == [(7, 0), (7, 8)]

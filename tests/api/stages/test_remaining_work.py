@@ -1,4 +1,4 @@
-"""Remaining work and critical paths, and the orders that follow from them."""
+"""Tests of remaining work and critical paths, and of the orders that follow from them."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ CAPACITY = (10_000, 100)
 
 
 def stage(tasks: int, ms: float, size=(1000, 10), after=(), priority: int = 20) -> DagStage:
-    """A stage that differs from another in its priority."""
+    """Return a stage with its own priority, by which it differs from other stages."""
     return DagStage(f"p{priority}", priority, tasks, ms, size, list(after))
 
 
@@ -31,8 +31,8 @@ DIAMOND = Dag(
 
 
 def estimated(dag: Dag, done: Mapping[int, int]) -> tuple[float, float]:
-    """Remaining work and critical path of an application with the stages as its hint, of which so
-    many tasks have finished.
+    """Return the remaining work and the critical path of an application with these stages as its
+    hint, after the tasks in ``done`` have finished.
     """
     estimates = Estimates(assumed_ms=1)
     estimates.capacity = Resource(CAPACITY)
@@ -42,20 +42,26 @@ def estimated(dag: Dag, done: Mapping[int, int]) -> tuple[float, float]:
 
 
 def test_remaining_work_adds_resources_and_leaves_out_what_is_done():
-    """A task of a tenth of memory and of vcores counts 0.2 of the cluster for its time."""
+    """A task that needs a tenth of the memory and of the vcores counts as 0.2 of the cluster for
+    its duration.
+    """
     assert estimated(DIAMOND, {})[0] == pytest.approx(0.2 * (400 + 600 + 50 + 10))
     assert estimated(DIAMOND, {0: 4, 1: 1})[0] == pytest.approx(0.2 * (300 + 50 + 10))
 
 
 def test_the_critical_path_is_the_longest_chain_whatever_the_tasks():
-    """100 + 300 + 10; without what is done 300 + 10. An estimate counts the whole DAG."""
+    """The path is 100 + 300 + 10 ms, and 300 + 10 ms after the first stage. An estimate counts the
+    whole DAG.
+    """
     assert critical_path_ms(DIAMOND) == 410
     assert estimated(DIAMOND, {0: 4})[1] == 410
     assert critical_path_ms(DIAMOND, {0: 4}) == 310
 
 
 def test_the_clairvoyant_knows_how_long_running_tasks_still_run():
-    """Two of four done, one running for 30 of 100 ms: 100 + 70 ms at a tenth, and what follows."""
+    """Two of four tasks are done and one has run 30 of 100 ms: 100 + 70 ms at a tenth remain, and
+    the later stages.
+    """
     left = left_ms(DIAMOND, {0: 2}, [[30], [], [], []], CAPACITY)
     assert left == pytest.approx(0.1 * (170 + 600 + 50 + 10))
 
@@ -65,7 +71,7 @@ def test_the_clairvoyant_knows_how_long_running_tasks_still_run():
     st.dictionaries(st.integers(0, 5), st.integers(0, 12)),
 )
 def test_work_falls_as_tasks_finish_and_never_below_nothing(rows, done):
-    """Monotone, also where more finished than the hint named."""
+    """The work never grows, even if more tasks finish than the hint named."""
     dag = Dag([stage(tasks, ms, priority=i) for i, (tasks, ms) in enumerate(rows)])
     whole = estimated(dag, {})[0]
     assert 0 <= estimated(dag, done)[0] <= whole
@@ -73,7 +79,9 @@ def test_work_falls_as_tasks_finish_and_never_below_nothing(rows, done):
 
 
 def two(policy: str, first: list[DagStage] | None, second: list[DagStage] | None) -> Cluster:
-    """Two applications with these hints, ten tasks asked for each, four containers."""
+    """Return a cluster of four slots with two applications that have these hints; each asks for ten
+    tasks or as many as its first stage has.
+    """
     engine = Cluster(flat(policy))
     engine.add_node(1, 4096, 4)
     for app, stages in ((1, first), (2, second)):
@@ -92,12 +100,16 @@ DEEP = [stage(4, 150.0, (1024, 1)), stage(1, 150.0, (1024, 1), [0], 21)]  # the 
     [("srtf", {2: 4}), ("clairvoyant", {2: 4}), ("sjf", {1: 4}), ("tetris", {2: 4})],
 )
 def test_least_work_or_shortest_path_first(policy, want):
-    """srtf weighs all that is left, sjf the longest chain; one cares for width, the other not."""
+    """srtf compares all the work that remains, sjf the longest chain. Only srtf counts the width of
+    a stage.
+    """
     assert Counter(g.attempt for g in two(policy, WIDE, DEEP).round()) == want
 
 
 def test_srtf_turns_to_whom_is_nearly_done():
-    """Tasks that finished no longer count: the one that began with more is ahead in the end."""
+    """Finished tasks no longer count, so the application that began with more work is first in the
+    end.
+    """
     engine = two("srtf", [stage(12, 100.0, (1024, 1))], [stage(10, 100.0, (1024, 1))])
     engine.ask(2, 0)
     first = engine.round()
@@ -108,7 +120,9 @@ def test_srtf_turns_to_whom_is_nearly_done():
 
 
 def test_stages_of_one_key_end_in_their_order():
-    """Two stages under one priority: what ended is taken off the first, then off the second."""
+    """If two stages have one priority, finished tasks are subtracted from the first stage, then
+    from the second.
+    """
     engine = Cluster(flat("srtf"))
     engine.add_node(1, 1024, 1)
     stages = [stage(2, 100.0, (1024, 1)), stage(3, 1.0, (1024, 1), [0])]
@@ -125,7 +139,9 @@ def test_stages_of_one_key_end_in_their_order():
 
 
 def test_without_a_hint_finished_siblings_give_the_estimate():
-    """2's tasks ran 90 ms, 1's 10: with as many pending 1 has less left, though it came last."""
+    """Application 2's tasks ran 90 ms and 1's 10 ms. With as many tasks pending, 1 has less work
+    left, though it came last.
+    """
     engine = Cluster(flat("srtf"))
     engine.add_node(1, 2048, 2)
     for app, ran_ms in ((2, 90), (1, 10)):
@@ -141,7 +157,7 @@ def test_without_a_hint_finished_siblings_give_the_estimate():
 
 
 def test_what_fails_is_still_to_be_done():
-    """Only tasks that ended well count: a lost and a failed one do not."""
+    """Only tasks that ended successfully count as done; a lost task and a failed one do not."""
     engine = two("srtf", WIDE, None)
     allocated = [g for g in engine.round() if g.attempt == 1]
     assert len(allocated) == 4

@@ -1,4 +1,4 @@
-"""Tasks by stage that are kept from call to call are those that a new count finds."""
+"""Numbers of tasks by stage that are kept between calls equal those of a new count."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def figures(tasks: StageTasks) -> tuple[Any, ...]:
 
 @register("test-counts")
 class Counts:
-    """First come, first served. It compares its counts with new ones before and after it
-    allocations.
+    """Serves first come, first served. It compares its counts with new ones before and after it
+    allocates.
     """
 
     leaf_only = True
@@ -66,7 +66,9 @@ class Counts:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_kept_is_what_a_new_count_finds(seed):
-    """Asks come and go, containers complete, fail and are refused, a node is lost."""
+    """The counts stay right while asks come and go, containers complete, fail and are refused, and
+    a node is lost.
+    """
     draw, refused = Random(seed), Random(seed + 100)  # noqa: S311
     made = Cluster(
         flat("test-counts"), nodes=[(3072, 3)] * 2,
@@ -86,7 +88,7 @@ def test_what_is_kept_is_what_a_new_count_finds(seed):
 
 
 def test_an_am_is_no_task():
-    """What it holds is known, and its ask is none of its tasks'."""
+    """The resources of an AM are known, and its ask is not counted among the tasks."""
     made = Cluster(flat("test-counts"), nodes=[(4096, 4)])
     made.add_app(1)
     made.ask(1, 1, SLOT, priority=0, is_am=True)
