@@ -1,4 +1,6 @@
-"""Plans carried out on a cluster's state, and again from a journal."""
+"""Tests of plans that are carried out on a cluster's state, and carried out again from a
+journal.
+"""
 
 from dataclasses import dataclass
 from itertools import count
@@ -17,7 +19,9 @@ from scenarios import compiled
 
 
 def mirror_with(**leaf: object) -> Mirror:
-    """Two nodes of 4 GB; application 1 asks for 3 containers of 1 GB and holds number 1."""
+    """Return a mirror with two nodes of 4 GB. Application 1 asks for 3 containers of 1 GB and has
+    container 1.
+    """
     cluster = Cluster("fifo", nodes=[(4096, 4), (4096, 4)], queues={"a": leaf})
     cluster.add_app(1, "root.a")
     cluster.ask(1, 1)
@@ -54,7 +58,7 @@ def allocate(number: int, attempt: int = 1, priority: int = 20, node: int = 1) -
 def test_what_may_not_be_is_refused_and_counted(
     decision: Decision, refused: int, reason: Reason
 ) -> None:
-    """With the index of its decision; those around it are carried out."""
+    """A refusal has the index of its decision; the decisions around it are carried out."""
     state = mirror_with().state
     commit = Commit(state, 100)
     commit.run([Preempt(1, 7, "test", 2), decision, Preempt(1, 7, "test", 2)])
@@ -63,7 +67,9 @@ def test_what_may_not_be_is_refused_and_counted(
 
 
 def test_limits_hold_where_they_are_checked_and_a_record_is_repeated_whatever_they_are() -> None:
-    """Another configuration may have a smaller maximum than the one under which a plan was made."""
+    """A journal may be replayed under a configuration with a smaller maximum than the one of the
+    run.
+    """
     limit = {"memory_mb": 2048}
     checked, mirror = mirror_with(maximum=limit), mirror_with(maximum=limit)
     commit = Commit(checked.state, 100)
@@ -75,14 +81,14 @@ def test_limits_hold_where_they_are_checked_and_a_record_is_repeated_whatever_th
 
 @pytest.mark.parametrize("decision", [allocate(0), allocate(4), allocate(-1), allocate(1, node=9)])
 def test_a_record_of_what_could_not_be_is_an_error(decision: Decision) -> None:
-    """A journal that was altered, or lacks rounds."""
+    """Such a journal was altered, or lacks rounds."""
     with pytest.raises(ValueError, match=r"containers of an ask of 3|NODE_GONE"):
         repeat(mirror_with().state, [decision], 100)
 
 
 @dataclass(frozen=True)
 class TagsEach:
-    """Allocates one by one, each with another tag, so that each is a decision."""
+    """Allocates containers one by one, each with another tag, so that each is its own decision."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan, numbers = Plan(view), count()
@@ -93,7 +99,9 @@ class TagsEach:
 
 
 def test_a_refusal_meets_its_own_decision_beside_another_configuration(tmp_path: Path) -> None:
-    """Decisions that differ in their tags alone, which plans do not carry, are not one."""
+    """Decisions that differ only in their tags, which plans do not carry, stay separate
+    decisions.
+    """
     cluster = Cluster(TagsEach(), nodes=[(4096, 4)], journal=tmp_path)
     cluster.add_app(1)
     cluster.ask(1, 3)

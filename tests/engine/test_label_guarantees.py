@@ -1,4 +1,4 @@
-"""What a queue is guaranteed on the nodes of a label goes before what its siblings want there."""
+"""A queue's guarantee on the nodes of a label is served before the demand of its siblings there."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def promised(ppm: int, **keys: object) -> dict[str, object]:
 
 
 def engine_of(*queues: dict[str, object], gpus: int = 10) -> Cluster:
-    """``gpus`` GB of gpu that lend."""
+    """Return a cluster with ``gpus`` GB of nodes with the label gpu, which lend."""
     engine = Cluster(config(*queues))
     engine.add_node(1, 1024 * gpus, 100, label="gpu", shared=True)
     return engine
@@ -30,7 +30,9 @@ def of(allocated: Sequence[Allocated]) -> list[int]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_who_is_below_the_guarantee_goes_first(policy: str) -> None:
-    """In any order of arrival, and whatever the policy: then all share what is left."""
+    """This holds for any policy and any order of arrival. Afterwards all queues share what is
+    left.
+    """
     engine = engine_of(
         queue("root", "fifo"),
         queue("root.a", policy),
@@ -48,7 +50,7 @@ def test_who_is_below_the_guarantee_goes_first(policy: str) -> None:
 
 
 def test_beyond_the_guarantee_the_policy_decides() -> None:
-    """A queue that has its guarantee by now has no more right than any other."""
+    """A queue that has received its guarantee has no more right than any other."""
     engine = engine_of(
         queue("root", "drf"),
         queue("root.a", "fifo"),
@@ -62,7 +64,9 @@ def test_beyond_the_guarantee_the_policy_decides() -> None:
 
 @pytest.mark.parametrize("policy", ["fifo", "hdrf"])
 def test_who_cannot_be_served_holds_nobody_back(policy: str) -> None:
-    """Asks that fit nowhere, that a maximum forbids, or that a node's name keeps away."""
+    """Asks of the queue with the guarantee do not delay others if they fit nowhere, if a maximum
+    forbids them, or if they name a node that does not exist.
+    """
     engine = engine_of(
         queue("root", policy),
         queue("root.a", "fifo"),
@@ -81,7 +85,7 @@ def test_who_cannot_be_served_holds_nobody_back(policy: str) -> None:
 
 
 def test_what_waits_has_its_reason_reported() -> None:
-    """And keeps that reason while it holds."""
+    """A reason is sent once and stays valid until it changes."""
     engine = engine_of(
         queue("root", "fifo"),
         queue("root.a", "fifo"),
@@ -96,8 +100,8 @@ def test_what_waits_has_its_reason_reported() -> None:
 
 
 def test_a_guarantee_follows_the_nodes_and_the_tree() -> None:
-    """root.a is owed half, of which root.a.x is owed two fifths, and first in, first out has the
-    rest. Twice the nodes are twice as much.
+    """root.a is owed half, of which root.a.x is owed two fifths; the rest is served first in, first
+    out. Twice the nodes are twice the guarantee.
     """
     engine = engine_of(
         queue("root", "fifo"),
@@ -116,7 +120,7 @@ def test_a_guarantee_follows_the_nodes_and_the_tree() -> None:
 
 
 def test_a_snapshot_and_a_replay_go_the_same_way(tmp_path) -> None:
-    """The stages of a round follow from the mirror alone."""
+    """The stages of a round depend on the mirror alone."""
     queues = config(
         queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo", **promised(400_000))
     )
@@ -148,8 +152,8 @@ def test_a_snapshot_and_a_replay_go_the_same_way(tmp_path) -> None:
 def test_nobody_gets_more_while_a_sibling_is_owed(
     parts: list[int], asks: list[tuple[int, int]], ends: list[int], policy: str
 ) -> None:
-    """In each round, in the order of the plan: no queue that has its guarantee gets a container if
-    in the end a sibling that is below its own still waits. All containers are of one size.
+    """In the order of a round's plan, a queue that has its guarantee gets no container if a sibling
+    below its own guarantee still waits at the end. All containers have one size.
     """
     queues = [queue("root", policy), queue("root.q1", policy)]
     queues += [queue(f"root.q{n}", policy, **promised(p)) for n, p in enumerate(parts, 2)]

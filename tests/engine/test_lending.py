@@ -24,7 +24,9 @@ POLICIES = [
 
 
 def two(policy: str = "fifo") -> Cluster:
-    """4 GB without a label, 4 GB of gpu that lends, 4 GB of fpga that does not."""
+    """Return a cluster with 4 GB without a label, 4 GB of gpu that lends and 4 GB of fpga that does
+    not.
+    """
     queues = config(queue("root", "fifo"), queue("root.a", policy), queue("root.b", policy))
     engine = Cluster(queues)
     engine.add_node(1, 4096, 8)
@@ -39,7 +41,9 @@ def nodes(allocated: list[Allocated]) -> list[int]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_idle_room_is_lent(policy: str) -> None:
-    """After the nodes without a label; the exclusive partition stays empty."""
+    """Nodes that lend are used after the nodes without a label; the exclusive partition stays
+    empty.
+    """
     engine = two(policy)
     engine.add_app(1, "root.a")
     engine.ask(1, 12)
@@ -49,9 +53,11 @@ def test_idle_room_is_lent(policy: str) -> None:
     assert sorted(got) == [1] * 4 + [2] * 4
 
 
-@pytest.mark.parametrize("policy", [p for p in POLICIES if p != "dress"])  # it has its quotas
+@pytest.mark.parametrize(
+    "policy", [p for p in POLICIES if p != "dress"]
+)  # # dress has its own quotas
 def test_those_who_ask_for_the_label_go_first(policy: str) -> None:
-    """In any order of arrival."""
+    """Asks for the label are served first in any order of arrival."""
     engine = two(policy)
     engine.add_app(1, "root.a")
     engine.ask(1, 12)
@@ -62,7 +68,7 @@ def test_those_who_ask_for_the_label_go_first(policy: str) -> None:
 
 
 def test_what_fits_nowhere_or_is_forbidden_does_not_stop_lending() -> None:
-    """A greedy user with asks for the label that cannot be served."""
+    """Asks for the label that cannot be served do not keep the room from others."""
     queues = config(
         queue("root", "fifo"),
         queue("root.a", "fifo"),
@@ -79,7 +85,7 @@ def test_what_fits_nowhere_or_is_forbidden_does_not_stop_lending() -> None:
 
 
 def test_one_label_is_not_lent_to_another() -> None:
-    """Only asks without a label go elsewhere."""
+    """Only asks without a label may use nodes of another partition."""
     engine = two()
     engine.add_app(1, "root.a")
     engine.ask(1, 9, label="fpga")
@@ -87,7 +93,7 @@ def test_one_label_is_not_lent_to_another() -> None:
 
 
 def test_locality_holds_where_it_is_lent() -> None:
-    """A strict ask goes nowhere else; a blacklisted node is not used."""
+    """A strict ask is placed only on its nodes, and a blacklisted node is not used."""
     engine = two()
     engine.add_node(4, 4096, 8, rack="/s", label="gpu", shared=True)
     engine.add_app(1, "root.a")
@@ -103,7 +109,7 @@ def test_locality_holds_where_it_is_lent() -> None:
 
 
 def test_a_label_that_ceases_to_lend() -> None:
-    """Relabelled, a node lends no more; what it lent stays."""
+    """A node that is relabelled lends no more, but containers that it lent room to stay."""
     engine = two()
     engine.add_app(1, "root.a")
     engine.ask(1, 6)
@@ -116,7 +122,7 @@ def test_a_label_that_ceases_to_lend() -> None:
 
 
 def test_nothing_is_lent_beyond_limits() -> None:
-    """The queue's maximum counts what is lent; a round allocates no more than it may."""
+    """Lent room counts towards the queue's maximum and towards the limit of a round."""
     queues = config(queue("root", "fifo"), queue("root.a", "fifo", maximum={"ppm": 750_000}))
     engine = Cluster(queues, round_containers=5)
     engine.add_node(1, 4096, 8)
@@ -138,8 +144,8 @@ ASKS = st.tuples(st.integers(0, 2), st.integers(1, 6), SIZES, LABELS)
     ends=st.lists(st.integers(0, 50), max_size=6),
 )
 def test_no_ask_waits_that_could_have_room(policy: str, asks: list, ends: list[int]) -> None:
-    """Whatever came and went: after a round nothing fits that may go there; what is exclusive holds
-    its own label only (the cluster refuses all else).
+    """After a round no waiting ask fits on a node that it may use. An exclusive partition runs only
+    asks with its own label (the cluster refuses all others).
     """
     engine = two(policy)
     for number in (1, 2, 3):

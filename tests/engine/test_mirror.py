@@ -1,5 +1,5 @@
-"""The mirror: gaps, miscounts and unknown names lead to a snapshot, and a snapshot to the same
-state.
+"""Tests of the mirror: gaps, wrong counts and unknown names lead to a snapshot, and a snapshot
+rebuilds the same state.
 """
 
 import sys
@@ -19,7 +19,9 @@ from loomcard.wire import messages as r
 
 
 def running(policy: str = "drf") -> Cluster:
-    """Two nodes, two applications, some containers of which some wait for room."""
+    """Return a cluster of two nodes and two applications, some of whose containers wait for
+    room.
+    """
     engine = Cluster(flat(policy))
     engine.add_node(1, 4096, 4)
     engine.add_node(2, 2048, 2, rack="/b")
@@ -67,8 +69,8 @@ def forget_outcomes(engine: Cluster) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_right_asks_for_a_snapshot(spoil, says):
-    """Every kind of damage is noticed, named, answered with an empty plan, and stays until a
-    snapshot.
+    """Every kind of damage is noticed, named and answered with an empty plan, until a snapshot
+    arrives.
     """
     engine = running()
     spoil(engine)
@@ -81,7 +83,7 @@ def test_what_cannot_be_right_asks_for_a_snapshot(spoil, says):
 
 
 def test_a_snapshot_rebuilds_the_same_state():
-    """The records of a dump, sent as a snapshot, make a mirror that dumps alike."""
+    """The records of a dump, sent as a snapshot, build a mirror with the same dump."""
     engine = running()
     engine.round()
     before = dump(engine.session.mirror)
@@ -95,7 +97,7 @@ def test_a_snapshot_rebuilds_the_same_state():
 
 
 def test_node_loss_takes_capacity_and_room_away():
-    """Containers of a lost node complete first, then it leaves; nothing is placed on it."""
+    """The containers of a lost node complete before it leaves, and nothing is placed on it."""
     engine = running()
     for allocated in [g for g in engine.containers.values() if g.node == 2]:
         engine.complete(allocated.number, "lost")
@@ -106,7 +108,9 @@ def test_node_loss_takes_capacity_and_room_away():
 
 
 def test_a_shrunken_node_gets_nothing_until_its_containers_end():
-    """A node may hold more than its new capacity; free is negative and nothing fits."""
+    """If a node's containers exceed its new capacity, its free room is negative and nothing
+    fits.
+    """
     engine = running()
     engine.send(r.NodeResizedRecord(0, 1, (1024, 1)))
     first = next(g.number for g in engine.containers.values() if g.node == 1)
@@ -119,7 +123,9 @@ def test_a_shrunken_node_gets_nothing_until_its_containers_end():
 
 
 def test_a_resized_container_changes_use_everywhere():
-    """An AM may grow a container: node, application, queue and user are charged the difference."""
+    """When an AM lets a container grow, node, application, queue and user are charged the
+    difference.
+    """
     engine = running()
     first = next(g for g in engine.containers.values() if g.node == 1)
     engine.complete(
@@ -134,8 +140,8 @@ def test_a_resized_container_changes_use_everywhere():
 
 
 def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
-    """Asks go with the attempt; a container it leaves to the next attempt stays in the state until
-    it ends.
+    """The asks end with their attempt. A container that it leaves to the next attempt stays in the
+    state until it ends.
     """
     engine = running()
     kept = next(g for g in engine.containers.values() if g.attempt == 1)
@@ -150,9 +156,7 @@ def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
 
 
 def test_a_moved_application_takes_its_use_and_demand_along():
-    """After a move the old queue is empty and the new one holds and wants what the application
-    does.
-    """
+    """After a move the old queue is empty, and the new one has the application's use and demand."""
     engine = Cluster(config(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))
     engine.add_node(1, 2048, 2)
     engine.add_app(1, queue=1)
@@ -166,8 +170,8 @@ def test_a_moved_application_takes_its_use_and_demand_along():
 
 
 def test_an_ask_whose_last_containers_were_partly_refused_stands_again():
-    """A plan allocates the whole ask on two nodes, one of which refuses: the ask lives on, of what
-    was refused.
+    """If a plan allocates a whole ask on two nodes and one refuses, the refused part is asked for
+    again.
     """
     engine = Cluster("fifo", nodes=[(1024, 1), (4096, 4)])
     engine.add_app(1)
@@ -179,7 +183,7 @@ def test_an_ask_whose_last_containers_were_partly_refused_stands_again():
 
 
 def calls_of(work) -> int:
-    """How many Python functions are called by ``work()``."""
+    """Return the number of Python functions that ``work()`` calls."""
     called = 0
 
     def count(_frame, event, _arg):
@@ -197,7 +201,7 @@ def calls_of(work) -> int:
 @register("test-preempts")
 @dataclass(frozen=True)
 class Preempts:
-    """Preempts the first container there is, and remembers the refusals that it was shown."""
+    """Preempts every live container, and remembers the refusals that it has seen."""
 
     refusals: ClassVar[list[Refused]] = []
 
@@ -211,7 +215,7 @@ class Preempts:
 
 
 def test_a_refused_preemption_is_an_event_of_its_time():
-    """The policy sees when, why and where; the container may be preempted again."""
+    """The policy sees the time, the reason and the node; the container may be preempted again."""
     engine = running("test-preempts")
     engine.refuse = lambda decision: "STALE" if isinstance(decision, r.Preempt) else None
     for _ in range(3):
@@ -221,8 +225,8 @@ def test_a_refused_preemption_is_an_event_of_its_time():
 
 
 def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():
-    """Four times the keys cost at most some five times the work, in coming and in going; each
-    record alone used to sort all of them.
+    """Four times as many keys cost at most five times the work to add and remove. Earlier each
+    single record sorted all of them.
     """
     work = {}
     for keys in (200, 800):
@@ -246,8 +250,8 @@ def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():
 
 
 def test_a_dump_leaves_the_mirror_as_it_is():
-    """A journal's header is written between two rounds: the objects that a policy may hold stay
-    the same, and so does the state.
+    """A journal's header is written between two rounds, so a dump must change neither the objects
+    that a policy may keep nor the state.
     """
     engine = running()
     mirror = engine.session.mirror

@@ -1,4 +1,6 @@
-"""The mirror that batches keep is the one that a snapshot builds, whatever happened before."""
+"""The mirror that batches maintain equals the one that a snapshot builds, whatever happened
+before.
+"""
 
 from typing import Any
 
@@ -13,7 +15,7 @@ from loomcard.testing.policy_configs import configs
 
 
 def as_data(mirror: Mirror) -> dict[str, Any]:
-    """What a policy could see of it, by numbers that outlive a snapshot."""
+    """Return what a policy can see of a mirror, by numbers that stay the same after a snapshot."""
     state = mirror.state
     return {
         "nodes": {
@@ -48,7 +50,7 @@ def as_data(mirror: Mirror) -> dict[str, Any]:
 
 
 class ClusterMachine(LabelledMachine):
-    """Nodes come, go and change their label; some of their partitions lend."""
+    """Nodes come, go and change their labels; some of their partitions lend."""
 
     policy = "drf"
     tolerant = True
@@ -60,7 +62,7 @@ class ClusterMachine(LabelledMachine):
 
     @invariant()
     def a_snapshot_gives_the_same(self) -> None:
-        """Compared when the engine has reported all changes."""
+        """Compare the two once the engine has reported all changes."""
         if not hasattr(self, "cluster") or self.cluster.waiting or not self.cluster.history:
             return
         cluster, mirror = self.cluster, self.cluster.session.mirror
@@ -70,7 +72,7 @@ class ClusterMachine(LabelledMachine):
         cluster.outcomes, cluster.timers, cluster.waiting = kept
         fresh.absorb(records)
         again = Mirror(mirror.types)
-        load(again, dump(mirror))  # as a journal's segment opens
+        load(again, dump(mirror))  # # as at the beginning of a journal's segment
         assert as_data(mirror) == as_data(again)
         if cluster.outcomes is None or not cluster.outcomes.refusals:
             assert as_data(mirror) == as_data(fresh)

@@ -1,5 +1,5 @@
-"""Whatever a policy raises, and wherever: its own queue is served by its fallback, the others do
-not notice.
+"""Whatever a policy raises, and wherever, its own queue is served by its fallback, and the other
+queues are not affected.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +14,8 @@ from scripted import RAISES, Raises
 
 
 def resource_manager(what: str, where: str) -> Cluster:
-    """root: drf over root.a, whose policy raises, and root.b: fifo; as a ResourceManager asks, so
-    that policies are built in the rounds.
+    """Return a cluster with drf over root.a, whose policy raises, and root.b under fifo. Its
+    session is that of a ResourceManager, so policies are built in the rounds.
     """
     engine = Cluster(
         config(
@@ -35,7 +35,7 @@ def resource_manager(what: str, where: str) -> Cluster:
 
 @pytest.fixture
 def cannot_build(monkeypatch) -> set[str]:
-    """What the constructor raises, until it is emptied."""
+    """The exceptions that the constructor raises; without one, the policy can be built."""
     names = set(RAISES)
     monkeypatch.setattr(Raises, "cannot_build", names)
     return names
@@ -44,7 +44,7 @@ def cannot_build(monkeypatch) -> set[str]:
 @pytest.mark.parametrize("where", ["build", "decide", "save"])
 @pytest.mark.parametrize("what", RAISES)
 def test_what_it_raises_is_a_fault_of_its_queue(what, where, cannot_build):
-    """One fault that names the queue; both queues get what they ask for."""
+    """There is one fault, which names the queue; both queues get what they ask for."""
     assert what in cannot_build
     engine = resource_manager(what, where)
     engine.ask(1, 2)
@@ -61,7 +61,7 @@ def test_what_it_raises_is_a_fault_of_its_queue(what, where, cannot_build):
 
 
 def test_what_cannot_be_built_is_built_when_it_can(cannot_build):
-    """It is tried again after each rest, and decides from then on."""
+    """The policy is built again after each rest, and decides as soon as that succeeds."""
     engine = resource_manager("base-exception", "build")
     engine.ask(1, 1)
     first = engine.exchange()
@@ -80,7 +80,7 @@ def test_what_cannot_be_built_is_built_when_it_can(cannot_build):
 
 
 def test_elsewhere_it_is_said_at_once(cannot_build):
-    """A simulation, or a replay, ends with what the constructor raised."""
+    """A simulation or a replay ends with the exception of the constructor."""
     assert cannot_build
     engine = Cluster(config(queue("root", "test-raises", options={"where": "build"})))
     with pytest.raises(BaseException, match="on purpose"):
@@ -89,7 +89,7 @@ def test_elsewhere_it_is_said_at_once(cannot_build):
 
 @pytest.mark.parametrize("where", ["build", "decide", "save"])
 def test_an_interrupt_of_its_own_is_a_fault_too(where, cannot_build, monkeypatch):
-    """A policy process decides in a thread that Ctrl-C does not reach."""
+    """A policy process decides in a thread, which Ctrl-C does not reach."""
     monkeypatch.setitem(RAISES, "interrupt", KeyboardInterrupt("on purpose"))
     cannot_build.add("interrupt")
     engine = resource_manager("interrupt", where)
@@ -103,7 +103,7 @@ def test_an_interrupt_of_its_own_is_a_fault_too(where, cannot_build, monkeypatch
 
 
 def test_rounds_without_a_policy_are_missed_in_the_journal(tmp_path, cannot_build):
-    """The plan says how many rounds are missing and why, and when they are kept again."""
+    """The plan reports how many rounds are missing and why, and when rounds are recorded again."""
     engine = resource_manager("base-exception", "build")
     engine.session = Session(engine.session.hello, tmp_path)
     reported = []

@@ -1,4 +1,4 @@
-"""A round: turns between queues, faults of one instance, memory, timers, reports."""
+"""Tests of a round: turns between queues, faults of one instance, memory, timers, reports."""
 
 from collections import Counter
 
@@ -13,7 +13,9 @@ from loomcard.wire import messages as r
 def under(
     root: str, a: str, b: str = "fifo", root_options: dict | None = None, **options
 ) -> Cluster:
-    """root with leaves a (its options) and b; 4 containers; application 1 in a, 2 in b."""
+    """Return a cluster of 4 containers with the leaves root.a (with these options) and root.b;
+    application 1 is in a, 2 in b.
+    """
     engine = Cluster(
         config(
             queue("root", root, options=root_options or {}),
@@ -27,8 +29,8 @@ def under(
 
 
 def test_fifo_leaves_alternate_under_drf():
-    """drf at the root gives turns by dominant share; fifo serves inside each leaf; each decision
-    names its instance.
+    """drf at the root gives turns by dominant share, fifo serves inside each leaf, and each
+    decision names its instance.
     """
     engine = under("drf", "fifo")
     engine.ask(1, 9)
@@ -38,7 +40,9 @@ def test_fifo_leaves_alternate_under_drf():
 
 
 def test_a_reason_for_waiting_is_reported_for_what_waits_only():
-    """Asks served in this round have no reason; what is left when the cluster is full has one."""
+    """Asks served in this round have no reason; asks that are left when the cluster is full have
+    one.
+    """
     engine = under("drf", "fifo")
     engine.ask(1, 2)
     engine.ask(2, 2)
@@ -50,7 +54,7 @@ def test_a_reason_for_waiting_is_reported_for_what_waits_only():
 
 
 def test_what_one_queue_cannot_use_goes_to_the_other():
-    """A leaf that does not demand gets no turn, and the rest is its sibling's."""
+    """A leaf without demand gets no turn, and its sibling gets the rest."""
     engine = under("drf", "fifo")
     engine.ask(2, 9)
     assert Counter(g.attempt for g in engine.round()) == {2: 4}
@@ -71,7 +75,9 @@ def test_what_one_queue_cannot_use_goes_to_the_other():
     ],
 )
 def test_a_turn_says_what_it_took_and_why_it_stopped(ask, options, want):
-    """``TurnResult`` says the count and, when nothing was taken, why; count and limit bind."""
+    """``TurnResult`` states the count and, if nothing was taken, the reason. The count and the
+    limit of a turn are kept.
+    """
     engine = under("test-turns", "fifo", root_options=options)
     if ask[0]:
         engine.ask(1, *ask)
@@ -79,27 +85,31 @@ def test_a_turn_says_what_it_took_and_why_it_stopped(ask, options, want):
 
 
 def test_a_child_that_holds_back_is_withheld():
-    """A policy that waits for locality answers WITHHELD though a node fits."""
+    """A policy that waits for locality answers WITHHELD although a node fits."""
     engine = under("test-turns", "test-delay")
     engine.ask(1, 1, hosts={"n9": 1})
     assert engine.exchange().reports["root.a from above"]["stopped"] == "WITHHELD"
 
 
 def test_a_child_that_may_take_more_later_is_not_withheld():
-    """With ``asks_again`` a leaf that took nothing is called again when others change."""
+    """With ``asks_again`` a leaf that took nothing is called again when other queues change."""
     engine = under("test-turns", "test-waits-for-others")
     engine.ask(1, 1)
     assert engine.exchange().reports["root.a from above"]["stopped"] == "NO_FIT"
 
 
 def test_a_policy_is_tried_before_there_is_demand():
-    """Turns of its children take nothing then; one that cannot work fails in the first round."""
+    """Without demand the turns of its children take nothing. A policy that cannot work fails in the
+    first round.
+    """
     assert under("test-turns", "fifo").exchange().faults == []
     assert len(under("test-turns", "test-raises").exchange().faults) == 1
 
 
 def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
-    """Under drf a withholding leaf is out of the order until its timer; then it takes any node."""
+    """Under drf a leaf that withholds is out of the order until its timer fires; then it takes any
+    node.
+    """
     engine = under("drf", "test-delay", wait_ms=50)
     engine.ask(1, 1, hosts={"n9": 1})
     plan = engine.exchange()
@@ -112,8 +122,8 @@ def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
 
 
 def test_a_fault_drops_that_instances_decisions_only():
-    """The broken leaf's allocations are taken back, the other's stand, and the traceback is
-    reported.
+    """The broken leaf's allocations are taken back, those of the other leaf stay, and the traceback
+    is reported.
     """
     engine = under("drf", "test-broken", when="app1")
     engine.tolerant = True
@@ -124,16 +134,16 @@ def test_a_fault_drops_that_instances_decisions_only():
     [(instance, message, trace)] = plan.faults
     assert (instance, "broken on purpose" in message, "Traceback" in trace) == (1, True, True)
     engine.commit(plan)
-    assert {g.attempt for g in engine.round()} == {1}  # its fallback serves, both states agree
+    assert {g.attempt for g in engine.round()} == {1}  # # its fallback serves; both states agree
 
 
 def test_a_policy_that_raises_rests_and_is_tried_again():
-    """While it rests its queue is served first in, first out; each rest is twice as long as the
-    one before; the other queue does not notice.
+    """During a rest the queue is served first in, first out. Each rest is twice as long as the one
+    before, and the other queue is not affected.
     """
     engine = under("drf", "test-broken", when="app1")
     engine.tolerant = True
-    engine.ask(1, 1, (9999, 1))  # so that it is called in every round, and raises when it is
+    engine.ask(1, 1, (9999, 1))  # # so that it is called, and raises, in every round
     faults = []
     for _ in range(8):
         engine.ask(2, 1)
@@ -144,7 +154,7 @@ def test_a_policy_that_raises_rests_and_is_tried_again():
 
 
 def test_a_queue_is_served_while_its_policy_rests():
-    """What the policy cannot decide, its fallback does; under a tree of queues too."""
+    """The fallback decides instead of the policy, also under a tree of queues."""
     engine = Cluster(
         config(queue("root", "test-broken", options={"when": "app1"}), queue("root.a", None))
     )
@@ -159,7 +169,7 @@ def test_a_queue_is_served_while_its_policy_rests():
 
 
 def test_a_memory_that_cannot_be_saved_is_its_policys_fault():
-    """The plan of the round stands, and what other policies save is saved."""
+    """The round's plan is kept, and what other policies save is saved."""
     engine = under("drf", "test-unsaved", "test-counter")
     engine.tolerant = True
     engine.ask(1, 1)
@@ -173,7 +183,7 @@ def test_a_memory_that_cannot_be_saved_is_its_policys_fault():
 
 
 def test_a_policy_bound_to_heartbeats_is_asked_at_each():
-    """Below another policy too: what it left at one heartbeat it may take at the next."""
+    """Below another policy too, what it left at one heartbeat it may take at the next."""
     engine = under("fifo", "test-heartbeats")
     engine.add_node(2, 4096, 4)
     engine.ask(1, 2)
@@ -184,7 +194,9 @@ def test_a_policy_bound_to_heartbeats_is_asked_at_each():
 
 
 def nested(policy: str, **options) -> Cluster:
-    """Under drf at root and at root.a one leaf, root.a.x, with application 1; 4 containers."""
+    """Return a cluster of 4 containers with drf at root and at root.a, and application 1 in the
+    only leaf, root.a.x.
+    """
     queues = (queue("root", "drf"), queue("root.a", "drf"), queue("root.a.x", policy))
     queues[-1]["options"] = options
     engine = Cluster(config(*queues))
@@ -194,8 +206,8 @@ def nested(policy: str, **options) -> Cluster:
 
 
 def test_a_policy_bound_to_heartbeats_is_asked_at_each_two_levels_down_too():
-    """The queue between the two took nothing, and is offered a turn in the next round all the same,
-    though nothing below it has changed.
+    """The queue between the two took nothing, but is offered a turn in the next round although
+    nothing below it has changed.
     """
     engine = nested("test-heartbeats")
     engine.add_node(2, 4096, 4)
@@ -208,7 +220,9 @@ def test_a_policy_bound_to_heartbeats_is_asked_at_each_two_levels_down_too():
 
 
 def test_a_timer_two_levels_down_brings_a_turn_to_the_queue_between():
-    """The leaf held back, and with it the queue above it was out of the order of root's policy."""
+    """The leaf held back, so the queue above it was out of the order of root's policy until the
+    timer.
+    """
     engine = nested("test-delay", wait_ms=50)
     engine.ask(1, 1, hosts={"n9": 1})
     assert engine.round() == engine.round(20) == []
@@ -217,7 +231,9 @@ def test_a_timer_two_levels_down_brings_a_turn_to_the_queue_between():
 
 
 def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
-    """Shapes found to fit nowhere are looked at again once its decisions are taken back."""
+    """Shapes that fitted nowhere are looked at again after the decisions of an instance are taken
+    back.
+    """
     engine = under("drf", "test-broken", when="app1")
     engine.exchange()
     pending = engine.session.tree._pending
@@ -227,7 +243,9 @@ def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
 
 
 def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
-    """Allocating more than is asked for or fits raises; nothing of that instance is allocated."""
+    """An allocation of more than is asked for, or than fits, raises; nothing of that instance is
+    allocated.
+    """
     engine = Cluster(flat("test-greedy"))
     engine.add_node(1, 4096, 4)
     engine.add_app(1)
@@ -238,7 +256,7 @@ def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
 
 
 def test_changes_are_reported_once_and_only_inside_the_scope():
-    """A policy sees its own applications' events since its last call, and all nodes'."""
+    """A policy sees the events of its own applications and of all nodes since its last call."""
     engine = under("drf", "test-counter", "test-counter")
     engine.ask(1, 1)
     engine.round()
@@ -249,7 +267,7 @@ def test_changes_are_reported_once_and_only_inside_the_scope():
 
 
 def test_a_child_whom_nothing_fits_any_more_is_not_called_twice_in_a_round():
-    """It took what there was and left over some of its turn: what it would say is known."""
+    """If a child took all the room and left some of its turn unused, its next answer is known."""
     engine = Cluster(flat("test-counter"))
     engine.add_node(1, 8192, 8)
     engine.add_app(1)
@@ -261,7 +279,7 @@ def test_a_child_whom_nothing_fits_any_more_is_not_called_twice_in_a_round():
 
 
 def test_later_turns_of_a_round_go_on_without_calling_decide():
-    """They allocate what ``decide`` would, also in the next round, whose first turn calls it
+    """Later turns allocate what ``decide`` would. The first turn of the next round calls ``decide``
     again.
     """
     allocated, calls = {}, {}
@@ -283,7 +301,7 @@ def test_later_turns_of_a_round_go_on_without_calling_decide():
 
 
 def test_what_raises_in_a_later_turn_is_that_instances_fault():
-    """All that it decided in the round is dropped, and its fallback serves in the next."""
+    """All that it decided in the round is dropped, and its fallback serves in the next round."""
     engine = under("drf", "test-later-turns", broken=True)
     engine.ask(1, 9)
     engine.ask(2, 9)
@@ -296,7 +314,7 @@ def test_what_raises_in_a_later_turn_is_that_instances_fault():
 
 
 def test_a_timer_fires_for_the_instance_that_set_it_and_for_no_other():
-    """TimerFired is among the changes of its own instance only."""
+    """TimerFired is among the changes of the instance that set the timer, and of no other."""
     engine = under("drf", "test-counter", "test-counter")
     engine.round()
     engine.send(r.TimerFiredRecord(5, 2))
@@ -306,7 +324,9 @@ def test_a_timer_fires_for_the_instance_that_set_it_and_for_no_other():
 
 
 def test_a_late_plan_restores_the_asks_and_rebuilds_the_memory():
-    """LATE refuses a plan whole: its asks stand again, its memory starts from what it saved."""
+    """LATE refuses a whole plan: its asks are restored, and the memory starts again from what was
+    saved.
+    """
     engine = Cluster(flat("test-counter"))
     engine.add_node(1, 2048, 2)
     engine.add_app(1)
@@ -317,7 +337,7 @@ def test_a_late_plan_restores_the_asks_and_rebuilds_the_memory():
 
 
 def test_a_refusal_reaches_the_policy_with_its_reason_and_the_ask_is_served_again():
-    """Refused comes among the changes; the next plan allocates the container elsewhere or again."""
+    """Refused is among the changes, and the next plan allocates the container again."""
     engine = Cluster(flat("test-counter"), refuse=lambda _: "NODE_FULL")
     engine.add_node(1, 2048, 2)
     engine.add_app(1)
@@ -329,7 +349,7 @@ def test_a_refusal_reaches_the_policy_with_its_reason_and_the_ask_is_served_agai
 
 
 def test_what_is_saved_survives_a_restart_of_the_process():
-    """``saved`` goes out every second here; a new process with it goes on from there."""
+    """``saved`` is sent every second here, and a new process continues from it."""
     first = Cluster(flat("test-counter"))
     for _ in range(5):
         first.send(r.NodeHeartbeatRecord(0, 1)) if 1 in first.nodes else first.add_node(1, 1, 1)
@@ -343,8 +363,8 @@ def test_what_is_saved_survives_a_restart_of_the_process():
 
 
 def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
-    """Another configuration moves applications by their queue's path; the same policy at the same
-    queue keeps its saved part.
+    """Under another configuration applications stay in the queue of the same path. If a queue keeps
+    its policy, the policy keeps what it saved.
     """
     engine = under("drf", "test-counter")
     engine.ask(1, 2)
@@ -366,8 +386,8 @@ def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
 
 
 def test_a_plan_is_bounded_and_the_next_goes_on_where_it_stopped():
-    """A plan allocates at most `round_containers`; the rounds after it allocate what one plan
-    would.
+    """A plan allocates at most `round_containers`; the next rounds allocate the rest of what one
+    plan would.
     """
     orders = []
     for most in (None, 3):

@@ -1,4 +1,4 @@
-"""A round ends before its plan would be late, goes on in the next, and replays the same."""
+"""A round ends before its plan would be late, continues in the next round, and replays the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEADLINE_MS = 1000
 
 
 class Clock:
-    """Test time, in ms; each look at it takes ``look_ms``."""
+    """A clock for tests, in ms; each reading takes ``look_ms``."""
 
     def __init__(self, look_ms: float = 0) -> None:
         self.ms, self.look_ms = 0.0, look_ms
@@ -33,7 +33,7 @@ CLOCK = Clock()
 @register("test-slow")
 @dataclass(frozen=True)
 class Slow:
-    """First come, first served, as the guide has it, but ``think_ms`` for each ask."""
+    """Serves first come, first served, as the guide does, but needs ``think_ms`` for each ask."""
 
     think_ms: int = 10
 
@@ -47,7 +47,7 @@ class Slow:
 
 
 def timed(compiled: dict, clock: Clock, journal: Path, nodes: int = 1) -> Cluster:
-    """A cluster whose rounds are late after DEADLINE_MS of the clock."""
+    """Return a cluster whose rounds are late after DEADLINE_MS of the clock."""
     made = Cluster(compiled, journal=journal, segment_rounds=3)
     made.session.hello.settings["round_deadline_ms"] = DEADLINE_MS
     made.session = Session(made.session.hello, journal, clock=clock)
@@ -57,7 +57,7 @@ def timed(compiled: dict, clock: Clock, journal: Path, nodes: int = 1) -> Cluste
 
 
 def exchanged(made: Cluster) -> tuple[int, bool]:
-    """A round: how many containers it allocated, and whether its time was over."""
+    """Run a round; return the number of allocated containers and whether its time ran out."""
     before = CLOCK.ms
     plan = made.exchange(1)
     assert plan.faults == []
@@ -67,8 +67,8 @@ def exchanged(made: Cluster) -> tuple[int, bool]:
 
 
 def test_a_slow_policy_ends_with_what_it_has_and_goes_on_at_once(tmp_path):
-    """What it has decided is carried out, the root is woken in the next ms, and the rounds that
-    follow serve the rest; a replay, without a clock, ends the turns at the same places.
+    """The decisions so far are carried out, the root is woken in the next ms, and the next rounds
+    serve the rest. A replay has no clock and ends the turns at the same places.
     """
     made = timed(flat("test-slow"), CLOCK, tmp_path)
     made.add_app(1)
@@ -76,7 +76,7 @@ def test_a_slow_policy_ends_with_what_it_has_and_goes_on_at_once(tmp_path):
         made.ask(1, 1, request_id=request_id)
     allocated, cut = exchanged(made)
     assert cut
-    assert 25 <= allocated <= 40  # 250 ms, a half of the root's 500, and half as long again
+    assert 25 <= allocated <= 40  # # 250 ms, half of the root's 500, and half as much again
     assert made.timers[0] == made.now + 1
     rounds = [exchanged(made) for _ in range(8)]
     assert sum(each for each, _ in rounds) + allocated == 200
@@ -87,8 +87,8 @@ def test_a_slow_policy_ends_with_what_it_has_and_goes_on_at_once(tmp_path):
 
 
 def test_who_comes_late_in_the_order_is_served_though_the_first_fit_nowhere(tmp_path):
-    """In the round after, what fits nowhere is not thought about; where that too brings nothing,
-    the root is called again after a second, not at once.
+    """The next round skips what fits nowhere. If that round allocates nothing either, the root is
+    called again after a second, not at once.
     """
     made = timed(flat("test-slow"), CLOCK, tmp_path)
     for app, size in ((1, (1024 * 500, 1)), (2, (1024, 1))):
@@ -101,7 +101,9 @@ def test_who_comes_late_in_the_order_is_served_though_the_first_fit_nowhere(tmp_
 
 
 def test_a_slow_queue_leaves_time_to_the_others(tmp_path):
-    """A turn has half of what is left: the next queue is served in the same round, every time."""
+    """A turn gets half of the time that is left, so the next queue is always served in the same
+    round.
+    """
     compiled = config(
         queue("root", "drf"), queue("root.a", "test-slow"), queue("root.b", "test-slow")
     )
@@ -121,7 +123,7 @@ def test_a_slow_queue_leaves_time_to_the_others(tmp_path):
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_every_policy_goes_on_where_its_time_was_over(name, tmp_path):
     """However early the turns of a policy end, it raises nothing, serves everything in some round,
-    and replays the same: what it keeps from round to round does not say that nothing fitted.
+    and replays the same. It must not remember that nothing fitted if its time ran out.
     """
     clock = Clock(look_ms=25)
     compiled = config(queue("root", "drf"), queue("root.a", name), queue("root.b", "fifo"))

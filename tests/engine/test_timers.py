@@ -1,4 +1,4 @@
-"""When instances are to be called again."""
+"""Tests of when instances are called again."""
 
 from loomcard.engine.timers import Timers
 
@@ -11,7 +11,9 @@ def test_what_is_due_rings_once_in_order_of_instances() -> None:
 
 
 def test_only_what_changes_is_sent() -> None:
-    """Who was not called keeps its timer; None takes one away, and is no news where none was."""
+    """An instance that was not called keeps its timer. None removes a timer, and is not sent if
+    there was none.
+    """
     timers = Timers({1: 10, 2: 20, 3: 30})
     assert timers.take_over({1: 10, 2: None, 4: None, 5: 50}) == {2: None, 5: 50}
     assert timers == {1: 10, 3: 30, 5: 50}
