@@ -1,4 +1,6 @@
-"""What queues allow applications: the cases, and the words, of the shim's AdmissionTest."""
+"""Tests of which applications queues accept: the cases, and the wording, of the shim's
+AdmissionTest.
+"""
 
 import json
 from pathlib import Path
@@ -15,7 +17,7 @@ TYPES = ["memory_mb", "vcores"]
 
 
 def tree(stated: dict[str, dict]) -> dict[str, Queue]:
-    """Queues by path; the first is root, the others are leaves below it."""
+    """Return queues by path; the first is root, and the others are leaves below it."""
     queues = [
         {"path": path, "parent": 0 if number else None, "leaf": number > 0, "policy": "fifo"}
         | {"weight": 1.0, **keys}

@@ -1,4 +1,4 @@
-"""Where containers fit first, however many sizes there are."""
+"""Tests of where containers fit first, for any number of sizes."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ SIZES = 1_000
 
 
 class Looked:
-    """A node that counts how often somebody looks at its room."""
+    """A node that counts how often its room is read."""
 
     label = ""
     looks = 0
@@ -25,7 +25,7 @@ class Looked:
 
 
 def looks_of(fit: FirstFit[Looked], sizes: list[Resource]) -> int:
-    """How often a node was looked at to look for every size once."""
+    """Return how many nodes are looked at when each size is searched for once."""
     before = Looked.looks
     for size in sizes:
         fit.first(size)
@@ -33,15 +33,15 @@ def looks_of(fit: FirstFit[Looked], sizes: list[Resource]) -> int:
 
 
 def test_many_sizes_that_fit_nowhere_cost_no_look_at_every_node():
-    """Of sizes beyond those with an index of their own, a look for one looks at few nodes: where
-    nothing fits, where something fits, and after a node gained room.
+    """A search for a size without an index of its own looks at few nodes: if nothing fits, if
+    something fits, and after a node gained room.
     """
     nodes = {n: Looked(n, (4096, 4)) for n in range(1, NODES + 1)}
     fit = FirstFit(nodes)
     small = [Resource((100 + n, 1)) for n in range(SHAPES_KEPT)]
     looks_of(fit, small)
     large = [Resource((5000 + n, 1)) for n in range(SIZES)]
-    assert looks_of(fit, large) <= 2 * NODES  # the bounds were made, and an index
+    assert looks_of(fit, large) <= 2 * NODES  # # for the bounds, and for an index
     nodes[7]._room[:] = 5999, 4
     fit.touch(nodes[7])
     assert looks_of(fit, large) <= 2 * SIZES + NODES
@@ -52,7 +52,7 @@ def test_many_sizes_that_fit_nowhere_cost_no_look_at_every_node():
 
 
 def test_a_node_that_gains_room_is_reported_to_few_indexes():
-    """What a node's gain costs does not grow with the number of sizes."""
+    """The cost of a node's gain does not grow with the number of sizes."""
     nodes = {n: Looked(n, (4096, 4)) for n in range(1, 65)}
     fit = FirstFit(nodes)
     looks_of(fit, [Resource((5000 + n, 1)) for n in range(5_000)])

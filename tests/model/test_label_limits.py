@@ -1,11 +1,13 @@
-"""A policy does not decide what a queue's labels forbid, as the engine would refuse it."""
+"""A policy does not decide what a queue's labels forbid, because the engine would refuse it."""
 
 from compiled import config, queue
 from loomcard.testing.cluster import Cluster
 
 
 def labelled() -> Cluster:
-    """4 GB of nodes with the label gpu; root.a may use half of them, root.b no label at all."""
+    """Return a cluster with 4 GB of nodes with the label gpu. root.a may use half of them, root.b
+    no label at all.
+    """
     half = {"gpu": 500_000}
     queues = config(
         queue("root", "fifo"),
@@ -21,7 +23,9 @@ def labelled() -> Cluster:
 
 
 def test_a_queue_stays_below_its_maximum_on_a_label() -> None:
-    """The rest goes to whom it is not forbidden; an end makes room for one more."""
+    """Queues that are not limited get the rest; when a container ends, there is room for one
+    more.
+    """
     engine = labelled()
     engine.add_app(1, "root.a")
     engine.ask(1, 9, label="gpu")
@@ -34,7 +38,7 @@ def test_a_queue_stays_below_its_maximum_on_a_label() -> None:
 
 
 def test_a_queue_without_the_label_gets_none() -> None:
-    """It has the nodes without a label."""
+    """Such a queue uses the nodes without a label."""
     engine = labelled()
     engine.add_app(1, "root.b")
     engine.ask(1, 2, label="gpu")
@@ -44,7 +48,7 @@ def test_a_queue_without_the_label_gets_none() -> None:
 
 
 def test_the_maximum_follows_the_nodes() -> None:
-    """Half of what is left, after a node was lost."""
+    """After a node is lost, the maximum is half of the nodes that are left."""
     engine = labelled()
     engine.lose_node(3)
     engine.add_app(1, "root.a")
@@ -53,7 +57,7 @@ def test_the_maximum_follows_the_nodes() -> None:
 
 
 def test_use_outlives_a_snapshot_and_a_move() -> None:
-    """What is held is counted afresh under the same limits."""
+    """Containers that run are counted again under the same limits."""
     engine = labelled()
     engine.add_app(1, "root.a")
     engine.ask(1, 9, label="gpu")

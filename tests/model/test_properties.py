@@ -1,6 +1,4 @@
-"""Whatever happens, in whatever order: both states agree, nothing is over-allocated, and the
-journal replays.
-"""
+"""In any order of events both states agree, nothing is over-allocated, and the journal replays."""
 
 from unittest import mock
 
@@ -24,7 +22,7 @@ POLICIES = ["fifo", "drf", "test-counter", "test-delay", "test-broken"]
 
 @st.composite
 def trees(draw):
-    """A root over up to three leaves; the first has a maximum, the others a guarantee."""
+    """Return a root over up to three leaves; the first has a maximum, the others a guarantee."""
     queues = [queue("root", draw(st.sampled_from(["fifo", "drf"])))]
     limits = {"maximum": {"ppm": draw(st.integers(200_000, 1_000_000))}}
     for i, policy in enumerate(draw(st.lists(st.sampled_from(POLICIES), min_size=1, max_size=3))):
@@ -34,7 +32,7 @@ def trees(draw):
 
 
 class ClusterMachine(PolicyMachine):
-    """Policies that wait, remember and raise, each at its queue."""
+    """Policies that wait, remember and raise, each in its own queue."""
 
     tolerant = True
 
@@ -79,8 +77,8 @@ amounts = st.tuples(st.integers(0, 4), st.integers(0, 4))
     sizes=st.lists(amounts.map(Resource), min_size=1, max_size=8, unique=True),
 )
 def test_room_finds_the_lowest_fitting_node(frees, changes, kept, sizes):
-    """For sizes with an index of their own and for those without, what is found is what a walk over
-    all nodes would find, after any sequence of gains and losses of room, joins and leaves.
+    """For sizes with and without an index of their own, the node found is the one that a walk over
+    all nodes finds. This holds after any sequence of gains and losses of room, joins and leaves.
     """
     nodes = {i: Node(i, f"n{i}:1", "/r", Resource(free), "") for i, free in enumerate(frees)}
     with mock.patch.object(fit_index, "SHAPES_KEPT", kept):

@@ -1,4 +1,4 @@
-"""The capacity policy: YARN's documented rules, one example each."""
+"""Tests of the capacity policy: one example for each of YARN's documented rules."""
 
 from collections import Counter
 
@@ -13,7 +13,9 @@ from loomcard.testing.cluster import Cluster
 
 
 def two(first: int, second: int, root: dict | None = None, **keys: dict) -> Cluster:
-    """root under capacity; leaves a and b, guaranteed so many percent; ten containers fit."""
+    """Return a cluster with room for ten containers under capacity. The leaves root.a and root.b
+    are guaranteed these percentages.
+    """
     queues = [
         queue(f"root.{n}", **{"policy": None, "guaranteed": {"ppm": p * 10_000}, **keys.get(n, {})})
         for n, p in (("a", first), ("b", second))
@@ -24,12 +26,12 @@ def two(first: int, second: int, root: dict | None = None, **keys: dict) -> Clus
 
 
 def held(engine: Cluster) -> dict[int, int]:
-    """Containers held, by application."""
+    """Return the number of containers of each application."""
     return dict(sorted(Counter(g.attempt for g in engine.containers.values()).items()))
 
 
 def test_queues_get_what_they_are_guaranteed():
-    """Both demand more: 70 % and 30 % of ten containers."""
+    """If both demand more, they get 70 % and 30 % of ten containers."""
     engine = two(70, 30)
     for app in (1, 2):
         engine.add_app(app, queue=app)
@@ -39,8 +41,8 @@ def test_queues_get_what_they_are_guaranteed():
 
 
 def test_what_is_idle_is_lent_up_to_the_user_limit_factor():
-    """user-limit-factor 1: one user stays within the queue's capacity, and YARN's denial comes one
-    container late; 2: twice that.
+    """With user-limit-factor 1 a user stays within the queue's capacity, plus one container because
+    YARN denies one container late. With 2 the user gets twice that.
     """
     for factor, want in ((1.0, 4), (2.0, 7), (-1, 10)):
         engine = two(30, 70, {"user_limit_factor": factor})
@@ -51,7 +53,7 @@ def test_what_is_idle_is_lent_up_to_the_user_limit_factor():
 
 
 def test_lending_ends_at_the_maximum():
-    """Elastic up to maximum-capacity, for however many users."""
+    """A queue is elastic up to maximum-capacity, for any number of users."""
     engine = two(30, 70, {"user_limit_factor": -1}, a={"maximum": {"ppm": 500_000}})
     engine.add_app(1)
     engine.ask(1, 20)
@@ -60,7 +62,9 @@ def test_lending_ends_at_the_maximum():
 
 
 def test_freed_room_goes_to_the_queue_that_is_owed():
-    """No preemption: a queue that came late gets what ends, until the guarantees are met."""
+    """Without preemption a queue that came late gets the room that is freed, until the guarantees
+    are met.
+    """
     engine = two(50, 50, {"user_limit_factor": 2.0})
     engine.add_app(1)
     engine.ask(1, 20)
@@ -84,8 +88,9 @@ def test_freed_room_goes_to_the_queue_that_is_owed():
     ],
 )
 def test_minimum_user_limit_percent_as_yarn_documents_it(users, percent):
-    """YARN's example of 25: of two users none has more than 50 %, of three 33 %, from four on 25 %,
-    within the one container by which the denial comes late. The queue is full all the same.
+    """With YARN's example of 25 no one of two users gets more than 50 %, of three 33 %, and of four
+    or more 25 %. Each may have one container more, because the denial comes late. The queue is full
+    all the same.
     """
     engine = Cluster(flat("capacity", minimum_user_limit_percent=25))
     engine.add_node(1, 100 * 1024, 100)
@@ -98,8 +103,8 @@ def test_minimum_user_limit_percent_as_yarn_documents_it(users, percent):
 
 
 def test_a_queue_too_small_for_a_container_gets_on_all_the_same():
-    """A tenth of a container is guaranteed: the limit counts from one container, as YARN's does,
-    so that a factor of 2 lets a user have two, and the one by which the denial comes late.
+    """A tenth of a container is guaranteed. The limit counts from one container, as YARN's does, so
+    a user with a factor of 2 has two, and one more because the denial comes late.
     """
     rule = LimitRule(minimum_percent=100, factor=1.0)
     assert user_limit(1, 10, 0, 10, 10, 1, rule) == 10
@@ -113,7 +118,7 @@ def test_a_queue_too_small_for_a_container_gets_on_all_the_same():
 
 
 def test_a_user_held_back_goes_on_when_the_limit_rises():
-    """y wants nothing any more: the limit of x, who is left, rises while the round still lasts."""
+    """When y wants nothing more, the limit of x, the only user left, rises during the round."""
     options = {"minimum_user_limit_percent": 50, "user_limit_factor": -1}
     engine = Cluster(config(queue("root", "capacity", options=options), queue("root.a", None)))
     engine.add_node(1, 10 * 1024, 10)
@@ -124,7 +129,9 @@ def test_a_user_held_back_goes_on_when_the_limit_rises():
 
 
 def test_fair_ordering_shares_a_leaf_by_memory():
-    """ordering fair: the application of least memory first; fifo: who came first."""
+    """Ordering fair serves the application with the least memory first, fifo the one that came
+    first.
+    """
     for ordering, want in (("fair", {1: 5, 2: 5}), ("fifo", {1: 10})):
         engine = Cluster(flat("capacity", ordering=ordering))
         engine.add_node(1, 10 * 1024, 10)
@@ -136,7 +143,9 @@ def test_fair_ordering_shares_a_leaf_by_memory():
 
 
 def test_a_hierarchy_divides_what_its_parent_was_promised():
-    """root.a 60 % of which a1 50 %, a2 50 %; root.b 40 %: 3, 3 and 4 of ten."""
+    """root.a has 60 %, of which a1 and a2 have 50 % each, and root.b 40 %: 3, 3 and 4 of ten
+    containers.
+    """
     half = {"ppm": 500_000}
     engine = Cluster(
         config(
@@ -156,7 +165,7 @@ def test_a_hierarchy_divides_what_its_parent_was_promised():
 
 
 def test_a_queue_below_with_a_policy_of_its_own_gets_turns():
-    """root.b is drf's: capacity decides how much it gets, drf who in it."""
+    """capacity decides how much root.b gets, and drf which of its applications gets it."""
     engine = two(50, 50, b={"policy": "drf"})
     for app, leaf in ((1, 1), (2, 2), (3, 2)):
         engine.add_app(app, queue=leaf)
@@ -166,7 +175,7 @@ def test_a_queue_below_with_a_policy_of_its_own_gets_turns():
 
 
 def test_without_guarantees_weights_divide():
-    """YARN's weight mode: 4 to 1."""
+    """As in YARN's weight mode, the queues share 4 to 1."""
     engine = two(0, 0, a={"weight": 4.0})
     for app in (1, 2):
         engine.add_app(app, queue=app)
@@ -177,7 +186,9 @@ def test_without_guarantees_weights_divide():
 
 @given(st.floats(0, 9), st.floats(0, 9), st.floats(0.01, 9), st.floats(0.01, 9))
 def test_the_less_of_its_guarantee_a_queue_uses_the_sooner_it_is_served(used, more, mine, other):
-    """By used / guaranteed; one without a guarantee comes after every one that has one."""
+    """The order is used / guaranteed. A queue without a guarantee comes after all queues with
+    one.
+    """
     first = used_capacity_order(used, mine)
     assert first <= used_capacity_order(used + more, mine)
     assert (first < used_capacity_order(used, other)) == (
@@ -188,7 +199,9 @@ def test_the_less_of_its_guarantee_a_queue_uses_the_sooner_it_is_served(used, mo
 
 @given(st.floats(0, 2), st.integers(1, 9), st.integers(1, 100), st.floats(0.1, 9))
 def test_the_user_limit_lies_between_its_floor_and_its_ceiling(used, users, percent, factor):
-    """At least the minimum percent, at least an equal part of what is used, at most the factor."""
+    """The limit is at least the minimum percent and an equal part of what is used, and at most the
+    factor.
+    """
     rule = LimitRule(percent, factor)
     limit = user_limit(1.0, 0.1, used, used + 0.1, used + 0.1, users, rule)
     assert limit <= factor
@@ -196,8 +209,8 @@ def test_the_user_limit_lies_between_its_floor_and_its_ceiling(used, users, perc
 
 
 def test_who_waits_for_the_user_limit_is_let_go_by_the_limit_for_its_own_container() -> None:
-    """Alice holds 7 and wants a container of 4: above (7 + 2 + 4) / 2 until bob holds one more.
-    Measured by what bob asks for, 1, her limit would be (7 + 3 + 1) / 2, and she would wait
+    """Alice uses 7 and wants a container of 4, which is above (7 + 2 + 4) / 2 until bob uses one
+    more. If bob's ask of 1 were the measure, her limit would be (7 + 3 + 1) / 2, and she would wait
     beside idle nodes.
     """
     policy = CapacityScheduler(minimum_user_limit_percent=1)
@@ -213,7 +226,9 @@ def test_who_waits_for_the_user_limit_is_let_go_by_the_limit_for_its_own_contain
 
 
 def test_who_holds_and_asks_for_nothing_is_forgotten():
-    """A name costs nothing once its last application has ended, however many names there were."""
+    """After a user's last application has ended, nothing is kept of its name, so any number of
+    names costs nothing.
+    """
     engine = two(50, 50)
     for app in range(1, 6):
         engine.add_app(app, user=f"user{app}")

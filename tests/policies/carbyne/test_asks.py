@@ -1,4 +1,6 @@
-"""Asks marked DEFAULT and ALTRUISTIC by an AM that computes itself what must start (2.7)."""
+"""Tests of asks that an AM marks DEFAULT and ALTRUISTIC because it computes itself what must start
+(2.7).
+"""
 
 from collections import Counter
 
@@ -13,28 +15,28 @@ from loomcard.testing.policy_configs import configs
 
 SLOT = (1024, 1)
 DEFAULT, ALTRUISTIC = DEFAULT_ASKS.start + 1, ALTRUISTIC_ASKS.start + 1
-"""The request ids of stage 1, marked."""
+"""The two request ids by which asks of stage 1 are marked."""
 
 
 def hint(tasks: int, ms: float = 10_000.0) -> dict[str, str]:
-    """One stage, asked for under request id 1."""
+    """Return the hint of one stage, asked for under request id 1."""
     return {HINT: write_dag([DagStage("s", 20, tasks, ms, SLOT, [], 1)])}
 
 
 def ask(made: Cluster, app: int, default: int, altruistic: int) -> None:
-    """So many of each kind, from now on."""
+    """Set the application's asks to this many containers of each kind."""
     for request, count in ((DEFAULT, default), (ALTRUISTIC, altruistic)):
         made.ask(app, count, SLOT, request_id=request)
 
 
 def got(made: Cluster) -> Counter:
-    """Containers allocated in a round, by application and kind."""
+    """Run a round; return the allocated containers by application and kind."""
     kinds = {DEFAULT: "default", ALTRUISTIC: "altruistic"}
     return Counter((each.attempt, kinds.get(each.ask[2], "")) for each in made.round(0))
 
 
 def reported(made: Cluster) -> dict:
-    """What the queue shows."""
+    """Return the queue's report."""
     return made.reports["root.default"]
 
 
@@ -46,8 +48,8 @@ def test_a_mark_is_taken_off_to_find_the_stage():
 
 
 def test_what_is_altruistic_waits_for_who_needs_less():
-    """Four slots, two each. The first job, of more work, says that one task must start; the other
-    job starts all of its three.
+    """Each job has two of four slots. The first job has more work and says that one task must
+    start; the other job starts all its three tasks.
     """
     made = carbyne(4)
     made.add_app(1, hints=hint(8))
@@ -59,7 +61,7 @@ def test_what_is_altruistic_waits_for_who_needs_less():
 
 
 def test_the_default_asks_of_all_go_before_every_altruistic_one():
-    """Also where the altruistic job has the least work left by far."""
+    """This holds even if the altruistic job has by far the least work left."""
     made = carbyne(4)
     made.add_app(1, hints=hint(4, 10.0))
     ask(made, 1, default=0, altruistic=4)
@@ -69,8 +71,8 @@ def test_the_default_asks_of_all_go_before_every_altruistic_one():
 
 
 def test_who_calls_everything_default_gains_nothing():
-    """Its share is the cap; the excess is served as ALTRUISTIC, after who needs less, and counted
-    once, however often it is looked at.
+    """The share is the cap. The excess is served as ALTRUISTIC, after the job that needs less, and
+    is counted once, however often it is looked at.
     """
     made = carbyne(4)
     made.add_app(1, hints=hint(8))
@@ -86,7 +88,7 @@ def test_who_calls_everything_default_gains_nothing():
 
 
 def test_asks_that_move_back_and_forth_gain_nothing():
-    """A job with the most work moves its asks from kind to kind in every round; it holds no more
+    """A job with the most work moves its asks between the kinds in every round. It gets no more
     than its share while another job that needs less wants the rest.
     """
     made = carbyne(4)
@@ -106,7 +108,7 @@ def test_asks_that_move_back_and_forth_gain_nothing():
 
 
 def test_the_am_has_its_share_as_headroom_and_nobody_else_has():
-    """The share A_k, whole; again when jobs come and go, and not else."""
+    """The headroom is the whole share A_k. It is sent again only when jobs come or go."""
     made = carbyne(4)
     made.add_app(1, hints=hint(8))
     ask(made, 1, default=1, altruistic=0)
@@ -126,7 +128,7 @@ def test_the_am_has_its_share_as_headroom_and_nobody_else_has():
 
 
 def test_without_altruism_all_that_the_share_holds_must_start():
-    """The kill switch of a queue holds for AMs that plan, too."""
+    """A queue's switch that turns altruism off also counts for AMs that plan themselves."""
     made = carbyne(4, altruism=0.0)
     made.add_app(1, hints=hint(8))
     ask(made, 1, default=0, altruistic=8)
@@ -137,7 +139,7 @@ def test_without_altruism_all_that_the_share_holds_must_start():
 
 
 def test_a_job_that_begins_to_mark_is_planned_no_more():
-    """Until then the scheduler planned it by its hint."""
+    """Before the first mark the scheduler plans the job by its hint."""
     made = carbyne(4)
     made.add_app(1, hints=hint(8))
     made.ask(1, 8, SLOT, request_id=1)
@@ -153,7 +155,7 @@ def test_a_job_that_begins_to_mark_is_planned_no_more():
 
 @pytest.mark.parametrize("policy", sorted(registry.built_in()))
 def test_marks_are_harmless_under_every_policy(policy):
-    """Everything that is asked for is served in the end, marked or not."""
+    """Every ask is served in the end, marked or not."""
     made = Cluster(configs(policy)["alone"])
     queue = next(each["path"] for each in made.compiled["queues"] if each["leaf"])
     made.add_node(1, 4096, 4)

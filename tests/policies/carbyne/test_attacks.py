@@ -1,6 +1,6 @@
-"""Attacks on carbyne: asks that nobody can serve, loans that are taken back for nothing, jobs that
-wait without end. What an attack costs is tested in test_costs.py. The numbers are those of the
-list of known defects.
+"""Attacks on carbyne: asks that cannot be served, loans that are taken back for nothing, jobs that
+wait for ever. test_costs.py tests what an attack costs. The numbers are those of the list of known
+defects.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SECOND = 1000
 
 
 def rows(made: Cluster) -> dict[int, dict[str, Any]]:
-    """What the queue reports of each job, by the application's number."""
+    """Return the queue's report on each job, by the application's number."""
     return {int(row["id"][-4:]): row for row in made.reports["root.default"]["jobs"]}
 
 
 @contextmanager
 def always_reporting() -> Iterator[None]:
-    """Policies report at every call."""
+    """Let policies report at every call."""
     with patch.object(rounds, "REPORT_EVERY_MS", 0):
         yield
 
@@ -40,8 +40,8 @@ def always_reporting() -> Iterator[None]:
 
 
 def test_2_a_task_that_failed_and_is_asked_for_again_must_start():
-    """Four slots, two jobs. The first one's second stage waits for a task that failed after its
-    plan was made; the second job has less work and would take every slot that is free.
+    """There are four slots and two jobs. The second stage of the first job waits for a task that
+    failed after its plan was made; the second job has less work and would take every free slot.
     """
     made = carbyne(4)
     made.add_app(1, hints=stages((2, 20_000.0, []), (200, 20_000.0, [0])))
@@ -60,7 +60,7 @@ def test_2_a_task_that_failed_and_is_asked_for_again_must_start():
 
 
 def test_2_tasks_that_a_lost_node_took_with_it_run_again():
-    """All tasks of the first stage had ended; their output is lost, and all run again."""
+    """All tasks of the first stage had ended, but their output is lost, so all run again."""
     made = carbyne(4, 4)
     made.add_app(1, hints=stages((4, 10_000.0, []), (200, 10_000.0, [0])))
     made.add_app(2, hints=stages((100, 1000.0, [])))
@@ -84,8 +84,8 @@ def test_2_tasks_that_a_lost_node_took_with_it_run_again():
 
 
 def test_stages_that_share_a_key_are_served_from_the_share():
-    """As of `loomcard dag spark --stage`, one line a stage: all executors have one priority. Which
-    stage an ask is for is unknown, so that none of it waits for a parent.
+    """Hints of `loomcard dag spark --stage` have one line per stage, but all executors have one
+    priority. It is unknown which stage an ask is for, so none of it waits for a parent.
     """
     made = carbyne(8)
     rows = [DagStage("map", 0, 10, 1000, SLOT), DagStage("reduce", 0, 5, 2000, SLOT, [0])]
@@ -101,7 +101,7 @@ def test_stages_that_share_a_key_are_served_from_the_share():
 
 
 def preempted(made: Cluster, rounds_: int, step_ms: int = SECOND) -> int:
-    """How many containers the policy takes back in so many rounds."""
+    """Return how many containers the policy takes back in this many rounds."""
     count = 0
     for _ in range(rounds_):
         plan = made.exchange(step_ms)
@@ -111,7 +111,7 @@ def preempted(made: Cluster, rounds_: int, step_ms: int = SECOND) -> int:
 
 
 def borrower(**options: Any) -> Cluster:
-    """A job that holds all eight slots of two nodes, and a second one that comes."""
+    """Return a cluster in which job 1 uses all eight slots of two nodes."""
     made = carbyne(4, 4, loan="preempt", **options)
     made.add_app(1, hints=stages((20, 600_000.0, [])))
     made.ask(1, 20, SLOT, request_id=1)
@@ -140,7 +140,7 @@ def test_3_nobody_is_killed_for_an_ask_that_no_node_may_serve(forbidden):
 
 
 def test_3_who_asks_for_the_impossible_besides_has_the_possible():
-    """The ask that nobody can serve stands first; the other one's room is taken back all the
+    """The ask that cannot be served is first in line; room for the other ask is taken back all the
     same.
     """
     made = borrower()
@@ -158,7 +158,7 @@ def test_3_who_asks_for_the_impossible_besides_has_the_possible():
 
 
 def test_4_applications_that_ask_for_nothing_dilute_no_share():
-    """Ten AMs idle on half of the slots. Of two jobs that share the rest each has half of it."""
+    """Ten AMs idle on half of the slots; each of two jobs gets half of the rest."""
     made = carbyne(20)
     for number in range(1, 11):
         made.add_app(number)
@@ -174,7 +174,7 @@ def test_4_applications_that_ask_for_nothing_dilute_no_share():
 
 
 def test_4_an_am_that_begins_to_ask_has_its_share():
-    """It was idle for long; the other job had everything meanwhile."""
+    """The AM was idle for long, and the other job used everything meanwhile."""
     made = carbyne(8)
     made.add_app(1)
     made.ask(1, 1, SLOT, priority=0, is_am=True)
@@ -195,7 +195,9 @@ def test_4_an_am_that_begins_to_ask_has_its_share():
 
 @pytest.mark.parametrize(("tolerance_ms", "must"), [(0, 1), (500, 1), (1500, 2)])
 def test_5_what_must_start_within_the_tolerance_must_start_now(tolerance_ms, must):
-    """A chain of 2 s beside a task of 1 s that may wait for a second, in a share of two slots."""
+    """A chain of 2 s runs beside a task of 1 s that may wait for a second, in a share of two
+    slots.
+    """
     made = carbyne(4, tolerance_ms=tolerance_ms)
     made.add_app(1, hints=stages((1, 2000.0, []), (1, 1000.0, [])))
     made.ask(1, 1, SLOT, request_id=1)
@@ -206,12 +208,12 @@ def test_5_what_must_start_within_the_tolerance_must_start_now(tolerance_ms, mus
     assert rows(made)[1]["must"] == must
 
 
-# 8: who waited first, below a policy that shares
+# # 8: the job that waited first, below a policy that shares
 
 
 def test_8_who_has_waited_longest_is_served_first_below_a_sharing_policy():
-    """Two queues of four slots. In the first one 20 jobs come, each with a share of less than a
-    slot. The one with the most work came first; it runs before the twentieth does.
+    """There are two queues of four slots. In the first one 20 jobs arrive, each with a share of
+    less than a slot. The job with the most work came first and runs before the twentieth.
     """
     halves = [queue(f"root.{q}", "carbyne", guaranteed={"ppm": 500_000}) for q in "ab"]
     made = Cluster(config(queue("root", "drf"), *halves))
@@ -240,7 +242,7 @@ def test_8_who_has_waited_longest_is_served_first_below_a_sharing_policy():
 
 
 def test_10_nothing_is_taken_back_in_a_round_that_allocated_something():
-    """Who was just served may be who must wait; what was just lent may be what is needed."""
+    """A job that was just served may have to wait, and what was just lent may be needed."""
     made = carbyne(4, loan="preempt")
     made.add_app(1, hints=stages((40, 5_000.0, [])))
     made.add_app(2, hints=stages((1, 1_000.0, []), (40, 4_000.0, [0])))
@@ -261,7 +263,7 @@ def test_10_nothing_is_taken_back_in_a_round_that_allocated_something():
 @pytest.mark.parametrize("jobs", [2, 4, 8])
 @pytest.mark.parametrize("slots", [1, 3])
 def test_10_shares_smaller_than_a_task_kill_nobody_for_ever(jobs, slots):
-    """Each task is larger than a share. A task that runs, runs to its end."""
+    """Each task is larger than a share, and a task that runs is never killed."""
     made = carbyne(slots, loan="preempt")
     for number in range(1, jobs + 1):
         made.add_app(number, hints=stages((3, 3_000.0, []), slots=slots))
@@ -286,7 +288,7 @@ def test_10_shares_smaller_than_a_task_kill_nobody_for_ever(jobs, slots):
 
 
 def test_an_application_that_moves_leaves_nothing_behind():
-    """Neither its plan nor what it finished stays in the queue that it left."""
+    """Neither its plan nor its finished tasks are kept in the queue that it left."""
     made = Cluster(
         config(queue("root", "drf"), queue("root.a", "carbyne"), queue("root.b", "carbyne"))
     )
@@ -313,7 +315,7 @@ def test_an_application_that_moves_leaves_nothing_behind():
 
 
 def test_probability_is_drawn_again_at_each_event_of_one_millisecond():
-    """A job that may yield, on a full cluster, is looked at twenty times at the same time."""
+    """On a full cluster a job that may yield is looked at twenty times in one millisecond."""
     made = carbyne(4, altruism=0.5)
     made.add_app(1, hints=stages((1, 2000.0, []), (1, 1000.0, [])))
     made.add_app(2)

@@ -1,5 +1,5 @@
-"""What absurd jobs cost under carbyne: work is counted, not timed. The numbers are those of the
-list of known defects.
+"""Tests of what absurd jobs cost under carbyne. Calls are counted; time is not measured. The
+numbers are those of the list of known defects.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ CHAIN = [DagStage("", 20, 3, 1000, SLOT, [i - 1] if i else [], i) for i in range
 SHAPES = [DagStage("", 20, 50, 999 + i, (1024 + i, 1), [], i) for i in range(1000)]
 
 FIRST_CALLS, CALLS = 1_000_000, 100_000
-"""Of Python and C functions, while the policy decides: the first time that a hint is seen, and on
-the average of later rounds. A million are some 150 ms of CPU.
+"""The most Python and C functions that the policy may call to decide: the first time that a hint is
+seen, and on average in later rounds. A million are about 150 ms of CPU.
 """
 
 
 def calls_of(made: Cluster, advance_ms: int = SECOND) -> int:
-    """How many functions a round of the policy calls."""
+    """Return how many functions a round of the policy calls."""
     count = 0
 
     def note(_frame: object, event: str, _arg: object) -> None:
@@ -55,7 +55,7 @@ def calls_of(made: Cluster, advance_ms: int = SECOND) -> int:
     ids=["wide", "many tasks", "one after all", "chain", "shapes"],
 )  # fmt: skip
 def test_1_an_absurd_hint_costs_little_in_every_round(hint):
-    """The liar changes its ask in every round and its tasks end, so that it counts as changed."""
+    """The lying job changes its ask in every round and its tasks end, so it counts as changed."""
     made = carbyne(4, 4)
     made.add_app(1, hints={HINT: write_dag(hint)})
     made.add_app(2)
@@ -80,7 +80,9 @@ FORK = [
 
 @pytest.mark.parametrize("hint", [WIDE[:100], CHAIN[:100], FORK], ids=["wide", "chain", "fork"])
 def test_1_who_changes_its_asks_all_the_time_is_not_planned_all_the_time(hint):
-    """A hundred heartbeats in a second, each of which asks for more than the hint says."""
+    """There are a hundred heartbeats in a second, each of which asks for more than the hint
+    says.
+    """
     made = carbyne(8, 8)
     made.add_app(1, hints={HINT: write_dag(hint)})
     made.add_app(2)
@@ -95,7 +97,7 @@ def test_1_who_changes_its_asks_all_the_time_is_not_planned_all_the_time(hint):
 
 
 def woken(made: Cluster, until_ms: int) -> int:
-    """How often the policy wakes by its own timers until then, when nothing else happens."""
+    """Return how often the policy's own timers wake it until that time, if nothing else happens."""
     count = 0
     while True:
         plan = made.exchange(0)
@@ -108,7 +110,7 @@ def woken(made: Cluster, until_ms: int) -> int:
 
 
 def test_7_timers_do_not_lie_a_millisecond_apart():
-    """A hundred tasks, each of which must start a millisecond after the one before."""
+    """Each of a hundred tasks must start a millisecond after the one before."""
     made = carbyne(200)
     made.add_app(1)
     made.ask(1, 200, SLOT)

@@ -1,4 +1,6 @@
-"""Figure 2 in the simulator: two DAGs on one machine; shares as hard caps, and Carbyne."""
+"""Figure 2 in the simulator: two DAGs on one machine, under shares as hard caps and under
+Carbyne.
+"""
 
 from statistics import mean
 
@@ -13,7 +15,9 @@ SECOND = 10_000
 
 
 def figure_2() -> Scenario:
-    """Capacity 1 is 100 slots of 1024 MB and 1 vcore on one node."""
+    """Return the scenario of the figure. Capacity 1 is 100 slots of 1024 MB and 1 vcore on one
+    node.
+    """
 
     def tasks(count: int, slots: int, number: int, parts: int = 10, **keys: object):
         durations = [SECOND * parts // 10] * count
@@ -24,7 +28,7 @@ def figure_2() -> Scenario:
 
 
 def ends(record: RunRecord) -> list[float]:
-    """When each job ends, in the figure's unit."""
+    """Return the time when each job ends, in the figure's unit."""
     return [each.demanding[-1][1] / SECOND for each in record.applications]
 
 
@@ -33,7 +37,9 @@ def ends(record: RunRecord) -> list[float]:
     [("strict", [2.1, 2.0]), ("carbyne", [2.1, 1.0])],
 )
 def test_figure_2(policy, finish):
-    """Averages 2.05 under hard shares, 1.55 under Carbyne; drf, which lends, has 1.55 too."""
+    """The average is 2.05 under hard shares and 1.55 under Carbyne. drf, which lends, has 1.55
+    too.
+    """
     found = ends(run(figure_2(), policy))
     assert found == pytest.approx(finish)
     assert mean(found) == pytest.approx(mean(finish))
@@ -45,6 +51,6 @@ def test_figure_2_under_drf_that_lends():
 
 @pytest.mark.parametrize("loan", ["guarded", "preempt"])
 def test_figure_2_with_safe_loans(loan):
-    """Nobody needs back what is lent, so nothing is different."""
+    """No job needs back what it lent, so the result is the same."""
     policy = f"version: 1\npolicy: carbyne\noptions: {{loan: {loan}}}\n"
     assert ends(run(figure_2(), policy)) == pytest.approx([2.1, 1.0])

@@ -1,4 +1,4 @@
-"""Carbyne against applications that lie or flood it: each may hurt itself, and nobody else."""
+"""Tests of carbyne against applications that lie or flood it: each can harm only itself."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ SLOT = (1024, 1)
 
 
 def run_of(made: Cluster, number: int, user: str, name: str, stages: Sequence[str]) -> None:
-    """An application comes, runs a task of 100 ms of each stage, and ends."""
+    """Run an application with one task of 100 ms of each stage until it ends."""
     rows = [DagStage(stage, i + 1, 1, 0, SLOT) for i, stage in enumerate(stages)]
     made.add_app(number, user=user, name=name, hints={HINT: write_dag(rows)})
     for i in range(len(stages)):
@@ -28,7 +28,7 @@ def run_of(made: Cluster, number: int, user: str, name: str, stages: Sequence[st
 
 
 def test_earlier_runs_are_remembered_by_user_and_name():
-    """A job of the same name that another user ran says nothing."""
+    """A job of the same name that another user ran has no influence."""
     made = carbyne(4)
     run_of(made, 1, "alice", "etl", ["maps", "joins"])
     run_of(made, 2, "mallory", "etl", ["maps"])
@@ -45,7 +45,9 @@ def test_earlier_runs_are_remembered_by_user_and_name():
 
 
 def test_what_is_remembered_of_earlier_runs_is_bounded(monkeypatch):
-    """Long names are not kept; who has most forgets first, so that nobody drives out others."""
+    """Long names are not kept. The user with the most entries loses some first, so no user
+    displaces the entries of others.
+    """
     monkeypatch.setattr(earlier_runs, "STAGES_KEPT", 10)
     made = carbyne(4)
     run_of(made, 1, "alice", "etl", ["maps"])
@@ -63,7 +65,7 @@ def test_what_is_remembered_of_earlier_runs_is_bounded(monkeypatch):
 @pytest.mark.parametrize("ms", [0, 5e-324, 1e12])
 @pytest.mark.parametrize("size", [(), (0, 0), SLOT, (10**12,) * 2])
 def test_numbers_of_no_job_in_a_hint_stop_nobody(tasks, ms, size):
-    """The policy does not raise, and an honest job has its half."""
+    """The policy does not raise, and an honest job gets its half."""
     made = carbyne(8)
     made.add_app(1, hints={HINT: write_dag([DagStage("s", 20, tasks, ms, size)])})
     made.add_app(2)

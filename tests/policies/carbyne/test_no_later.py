@@ -1,7 +1,7 @@
-"""Property 5 of docs/papers/carbyne.md: no job ends later than its own schedule in half of the
-cluster says, of two random jobs that share it; and 2.8: with loans that nobody guards some do.
-
-All start at once on one machine whose memory and vcores go together, and each task fits the share.
+"""Property 5 of docs/papers/carbyne.md: of two random jobs that share a cluster, no job ends later
+than its own schedule in half of it says. And 2.8: with loans that are not guarded, some jobs do.
+All jobs start at once on one machine whose memory and vcores are in proportion, and each task fits
+the share.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROUNDING_MS = 1
 
 
 def pair(seed: int, seconds: Sequence[int]) -> list[ScenarioApplication]:
-    """Two jobs of one to four stages, of tasks that last one of so many seconds."""
+    """Return two jobs of one to four stages, whose tasks take one of these numbers of seconds."""
     random = Random(seed)  # noqa: S311 - no secret
 
     def drawn(number: int) -> ScenarioApplication:
@@ -39,14 +39,16 @@ def pair(seed: int, seconds: Sequence[int]) -> list[ScenarioApplication]:
 
 
 def promised_ms(job: ScenarioApplication) -> float:
-    """T of its schedule in half of the cluster."""
+    """Return T of the job's schedule in half of the cluster."""
     stages = [Stage(len(s.durations_ms), s.size, s.durations_ms[0], s.after) for s in job.stages]
     share = (1024 * SLOTS / 2, SLOTS / 2)
     return intra_job(stages, share, (1024 * SLOTS, SLOTS)).end
 
 
 def late(jobs: list[ScenarioApplication], loan: str) -> list[tuple[float, int]]:
-    """Of each job that is late, by how many ms, and the longest task of the other."""
+    """Return, for each job that is late, by how many ms it is late and the longest task of the
+    other job.
+    """
     run = Simulation(
         scenario(*jobs, nodes=1, slots=SLOTS, stop_ms=1000 * 1000), flat("carbyne", loan=loan)
     )
@@ -61,26 +63,28 @@ def late(jobs: list[ScenarioApplication], loan: str) -> list[tuple[float, int]]:
 
 @pytest.mark.parametrize("loan", ["free", "guarded", "preempt"])
 def test_5_no_job_is_late_where_all_tasks_last_equally_long(loan):
-    """What was lent ends when the next task of its lender could start."""
+    """A loan ends when the next task of its lender could start."""
     assert not [seed for seed in range(PAIRS // 4) if late(pair(seed, [1]), loan)]
 
 
 @pytest.mark.parametrize("loan", ["guarded", pytest.param("preempt", marks=pytest.mark.slow)])
 def test_5_no_job_is_late_where_loans_are_guarded_or_taken_back(loan):
-    """Whatever tasks last: what is lent ends, or is taken back, when its lender needs the room."""
+    """However long tasks take, a loan ends, or is taken back, when its lender needs the room."""
     assert not [seed for seed in range(PAIRS) if late(pair(seed, MIXED), loan)]
 
 
 @pytest.mark.slow
 def test_8_a_free_loan_makes_some_jobs_late_by_no_more_than_the_longest_lent_task():
-    """Theorem 3.1 holds inside a share, not in a cluster that lends for as long as tasks last."""
+    """Theorem 3.1 is true inside a share, but not in a cluster that lends for as long as tasks
+    run.
+    """
     found = [row for seed in range(PAIRS) for row in late(pair(seed, MIXED), "free")]
     assert 0 < len(found) <= PAIRS // 20
     assert [by <= other for by, other in found] == [True] * len(found)
 
 
 def test_8_the_smallest_case():
-    """j0's six tasks of four seconds take what j1 leaves in its first second; in its second one j1
+    """j0's six tasks of four seconds take what j1 leaves in its first second. In its next second j1
     needs all of its share.
     """
     jobs = [

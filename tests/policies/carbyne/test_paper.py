@@ -1,4 +1,6 @@
-"""Carbyne's functions: the worked examples of docs/papers/carbyne.md 3, its properties 5."""
+"""Tests of Carbyne's functions: the worked examples of section 3 and the properties of section 5 of
+docs/papers/carbyne.md.
+"""
 
 from collections import Counter
 from math import isclose
@@ -36,7 +38,9 @@ DIRECTIONS = st.lists(st.integers(1, 9), min_size=2, max_size=2)
 
 @st.composite
 def dags(draw, running=False, types=2):
-    """Up to six stages, each after some of those before it; sizes within a unit cluster."""
+    """Draw up to six stages, each after some of the earlier ones; their sizes are within a unit
+    cluster.
+    """
     stages = []
     for i in range(draw(st.integers(1, 6))):
         size = [draw(SIZES) for _ in range(types)]
@@ -54,8 +58,8 @@ UNIT = [1.0, 1.0]
 
 
 def check_feasible(stages, share, end, waves):
-    """All tasks, once; nobody before a parent's end; never more than the envelope, but for what
-    runs; all over by ``end``.
+    """Check that each task runs once, that no task starts before its parents end, that the waves
+    stay within the envelope (except what ran before), and that all end by ``end``.
     """
     count = Counter()
     for wave in waves:
@@ -87,7 +91,9 @@ def test_figure_2_completion_inside_the_share(job, end):
 
 @pytest.mark.parametrize("how", ["reversed", "right shift"])
 def test_figure_2_latest_starts_and_must_starts(how):
-    """S1 at 0, 1, 1; S0 at 1, 1; S2 at 2. One task of S1 must start, and one of J2's."""
+    """The latest starts are 0, 1, 1 for S1, 1, 1 for S0 and 2 for S2. One task of S1 must start,
+    and one of J2's.
+    """
     forward, end = pack(J1, [0.5], [1.0])
     late = right_shift(J1, forward, end, [0.5], [1.0])
     if how == "reversed":
@@ -100,7 +106,9 @@ def test_figure_2_latest_starts_and_must_starts(how):
 
 
 def test_figure_2_leftover_and_who_gets_it():
-    """0.29 + 0.21: J2's second task first, then one of J1's S1; nothing is left."""
+    """The leftover is 0.29 + 0.21. J2's second task gets it first, then one of J1's S1; nothing is
+    left.
+    """
     left = (0.5 - 0.21) + (0.5 - 0.29)
     work = [2 * 0.04 + 3 * 0.21 + 0.01, 2 * 0.29]
     jobs = [Wants(work[0], [([0.04], 2), ([0.21], 2)]), Wants(work[1], [([0.29], 1)])]
@@ -108,7 +116,9 @@ def test_figure_2_leftover_and_who_gets_it():
 
 
 def test_reverse_packing_that_wants_more_than_greedy_is_not_taken():
-    """The case of 2.5-6: packed backwards both tasks of s1 must start, greedily one of s0."""
+    """In the case of 2.5-6, both tasks of s1 must start if packed backwards, and one of s0 if
+    packed greedily.
+    """
     job = [
         Stage(2, [0.6], 3.0), Stage(2, [0.5], 3.0),
         Stage(1, [0.3], 3.0, [0, 1]), Stage(1, [0.3], 3.0, [0]),
@@ -119,7 +129,7 @@ def test_reverse_packing_that_wants_more_than_greedy_is_not_taken():
 
 @pytest.mark.parametrize(("jobs", "arrivals"), [(4, 0), (4, 4)])
 def test_altruism_arithmetic(jobs, arrivals):
-    """One resource: 1/n each; with m arrivals 1/(n + m)."""
+    """With one resource each job gets 1/n; after m arrivals each gets 1/(n + m)."""
     n = jobs + arrivals
     shares, left = inter_job([[3.0]] * n, [1] * n, [1.0])
     assert shares == [[1 / n]] * n
@@ -127,12 +137,14 @@ def test_altruism_arithmetic(jobs, arrivals):
 
 
 def test_a_task_larger_than_the_share_is_planned_alone():
-    """2.5-3: T is finite, whatever the share is."""
+    """T is finite, whatever the share is (2.5-3)."""
     assert pack([Stage(2, [0.8], 1.0)], [0.1], [1.0])[1] == 2.0
 
 
 def test_a_large_stage_costs_by_its_waves():
-    """A hundred thousand tasks, a thousand at a time: a hundred waves; and no more than asked."""
+    """A hundred thousand tasks, a thousand at a time, make a hundred waves, and no more than the
+    limit allows.
+    """
     job = [Stage(100_000, [0.001], 1.0)]
     assert [w.tasks for w in pack(job, [1.0], [1.0])[0]] == [1000] * 100
     with pytest.raises(TooLongError):
@@ -161,7 +173,9 @@ def test_1_drf_equal_and_2_shares_feasible(jobs):
 
 @given(WEIGHTED)
 def test_1_a_job_that_reaches_its_cap_leaves_the_rest_to_the_others(jobs):
-    """Filled up to its cap: the others have as much as without it on what is left."""
+    """A job is filled up to its cap. The others get what they would get without it from the
+    rest.
+    """
     demands, weights = [d for d, _ in jobs], [w for _, w in jobs]
     caps = [[4.0, 4.0], *([[100.0, 100.0]] * (len(jobs) - 1))]
     shares, _ = water_filling(demands, weights, [10.0, 10.0], caps)
@@ -180,7 +194,7 @@ def test_1_a_job_that_needs_nothing_of_a_full_type_goes_on():
 
 @given(dags(), SHARES)
 def test_3_leftover_is_not_negative(stages, share):
-    """An unstarted job wants no more started now than its envelope holds."""
+    """What must start of a job that has not started is within its envelope."""
     must = starts_by(intra_job(stages, share, UNIT).late, 0.0)
     for r, most in enumerate(envelope(stages, share)):
         assert sum(n * stages[i].size[r] for i, n in must.items()) <= most + NEAR
@@ -188,7 +202,7 @@ def test_3_leftover_is_not_negative(stages, share):
 
 @given(dags(running=True), SHARES)
 def test_4_own_envelope(stages, share):
-    """Both schedules keep to the envelope and to the order of stages, and end at T."""
+    """Both schedules stay within the envelope, keep the order of stages, and end at T."""
     forward, end = pack(stages, share, UNIT)
     check_feasible(stages, share, end, forward)
     schedule = intra_job(stages, share, UNIT)
@@ -200,7 +214,7 @@ def test_4_own_envelope(stages, share):
 @given(st.lists(st.tuples(st.integers(1, 9), SIZES, SIZES, st.integers(1, 5)), max_size=6),
        st.sampled_from(["srtf", "pack"]))  # fmt: skip
 def test_6_work_conserving_and_11_srtf_order(rows, rule):
-    """Nobody starts one while a shorter job has a task that fits; in the end nothing fits."""
+    """No job starts a task while a shorter job has one that fits; at the end nothing fits."""
     jobs = [Wants(work, [([a, b], n)]) for work, a, b, n in rows]
     room, left = [1.0, 1.0], [n for *_, n in rows]
 
@@ -219,7 +233,7 @@ def test_6_work_conserving_and_11_srtf_order(rows, rule):
 
 @given(dags(running=True), SHARES)
 def test_8_must_starts_are_minimal(stages, share):
-    """No must-start could begin a tick later with all others where they are."""
+    """No task that must start could begin a tick later while all others stay where they are."""
     schedule = intra_job(stages, share, UNIT)
     tick = 1e-4
     for wave in schedule.late:
@@ -239,7 +253,7 @@ def check_moved(stages, share, end, rest, moved):
 
 
 def check_interval(stages, share, waves, moved):
-    """The envelope holds at each change within ``moved``, tasks that began before it included."""
+    """Check the envelope at each change within ``moved``, tasks that began before it included."""
     for time in sorted({moved.start, *(w.start for w in waves), moved.end - 1e-5}):
         if moved.start <= time < moved.end:
             alive = [w for w in waves if w.start <= time < w.end - NEAR]
@@ -250,14 +264,14 @@ def check_interval(stages, share, waves, moved):
 
 @given(dags(running=True), SHARES)
 def test_10_altruism_is_monotone(stages, share):
-    """Who yields starts no more of any stage than who takes all it can."""
+    """A job that yields starts no more of any stage than one that takes all it can."""
     schedule = intra_job(stages, share, UNIT)
     assert starts_by(schedule.late, 0.0) <= starts_by(schedule.forward, 0.0)
 
 
 @given(st.integers(1, 60), SIZES, st.sampled_from([0.5, 0.75, 1.0]))
 def test_12_a_flat_job_yields_the_slack_of_its_last_wave(tasks, size, share):
-    """And what of its share is too small for a task."""
+    """It also yields the part of its share that is too small for a task."""
     stages = [Stage(tasks, [size], 1.0)]
     at_once = max(1, int((share + NEAR) / size))
     must = starts_by(intra_job(stages, [share], [1.0]).late, 0.0)[0]
@@ -281,7 +295,7 @@ def test_13_a_chain_takes_as_long_backwards(rows, share):
 
 @given(dags(running=True), SHARES, st.sampled_from([0.001, 7.0, 4096.0]))
 def test_15_scale(stages, share, by):
-    """Of amounts, or of times: nothing changes but units."""
+    """If all amounts, or all times, are scaled, only the units change."""
     plain = intra_job(stages, share, UNIT)
     larger = [s._replace(size=[a * by for a in s.size]) for s in stages]
     scaled = intra_job(larger, [a * by for a in share], [by, by])
@@ -298,7 +312,7 @@ def test_15_scale(stages, share, by):
 
 @given(WEIGHTED, st.randoms(use_true_random=False))
 def test_16_names_change_nothing(jobs, rng):
-    """Jobs in another order have the same shares, and get what is left alike."""
+    """Jobs in another order get the same shares and the same part of the leftover."""
     order = rng.sample(range(len(jobs)), len(jobs))
     shares = inter_job([d for d, _ in jobs], [w for _, w in jobs], [9.0, 7.0])[0]
     mixed = [jobs[k] for k in order]

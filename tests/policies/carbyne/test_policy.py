@@ -1,4 +1,6 @@
-"""Carbyne on clusters of a few nodes: who must start, who lends, deadlines, timers, loans."""
+"""Tests of carbyne on clusters of a few nodes: which tasks must start, which jobs lend, deadlines,
+timers, loans.
+"""
 
 from collections import Counter
 
@@ -17,38 +19,43 @@ SLOT = (1024, 1)
 
 
 def dag(*stages: tuple[int, float, list[int]], slots: int = 1) -> dict[str, str]:
-    """Stages of so many tasks of so many ms, after these; priorities 1, 2, ..."""
+    """Return the hint of a job whose stages are given as (tasks, ms of each task, indexes of the
+    stages before it). The priorities are 1, 2, ...
+    """
     size = (1024 * slots, slots)
     rows = [DagStage(f"s{i}", i + 1, n, ms, size, after) for i, (n, ms, after) in enumerate(stages)]
     return {HINT: write_dag(rows)}
 
 
 def got(made: Cluster) -> Counter:
-    """Containers allocated in a round, by application and priority."""
+    """Run a round; return the allocated containers by application and priority."""
     return Counter((allocated.attempt, allocated.ask[1]) for allocated in made.round(0))
 
 
 def reported(made: Cluster) -> dict:
-    """What the queue shows."""
+    """Return the queue's report."""
     return made.reports["root.default"]
 
 
 def slack_job(made: Cluster, app: int) -> None:
-    """A chain of 2 s beside a task of 1 s: with one slot too few it may wait a second."""
+    """Add a job with a chain of 2 s beside a task of 1 s. If it lacks a slot, that task may wait a
+    second.
+    """
     made.add_app(app, hints=dag((1, 2000.0, []), (1, 1000.0, [])))
     made.ask(app, 1, SLOT, priority=1)
     made.ask(app, 1, SLOT, priority=2)
 
 
 def long_job(made: Cluster, app: int, tasks: int = 8) -> None:
-    """Tasks of 10 s in one stage."""
+    """Add a job with tasks of 10 s in one stage."""
     made.add_app(app, hints=dag((tasks, 10_000.0, [])))
     made.ask(app, tasks, SLOT, priority=1)
 
 
 def test_a_job_yields_what_can_wait_and_the_shorter_job_has_it():
-    """Four slots, two each. The short job's second task may start a second later, but the slot goes
-    back to it: it has the least work left. Its first task and two of the long job's must start.
+    """Each job has two of four slots. The short job's second task may start a second later, but the
+    slot goes back to that job because it has the least work left. Its first task and two of the
+    long job's must start.
     """
     made = carbyne(4)
     slack_job(made, 1)
@@ -71,7 +78,7 @@ def test_without_altruism_a_job_takes_all_that_its_share_has_room_for():
 
 
 def test_the_timer_says_when_the_next_task_must_start():
-    """A task of 1 s that is not due for 3 s, and no room for it before that."""
+    """A task of 1 s need not start for 3 s, and there is no room for it before that."""
     made = carbyne(1)
     long_job(made, 2, 1)
     made.round(0)
@@ -83,7 +90,9 @@ def test_the_timer_says_when_the_next_task_must_start():
 
 
 def test_what_is_left_over_goes_as_the_function_says():
-    """On one machine, jobs without anything that must start: the function's order."""
+    """On one machine, jobs without tasks that must start are served in the order of the paper's
+    function.
+    """
     check_leftover([(3, 2, 1), (2, 1, 3), (5, 4, 2)], 9, "srtf")
 
 
@@ -92,8 +101,8 @@ def test_what_is_left_over_goes_as_the_function_says():
     [(0, 20, [12]), (3, 20, [9, 3]), (2, 20, [6, 6]), (3, 1, [9, 1, 1, 1]), (3, 0, [12])],
 )
 def test_the_leftover_goes_first_to_who_has_borrowed_little(most, others, expected):
-    """Four jobs of which nothing must start, each with a share of three of twelve slots; the first
-    has the least work. What the others do not want is its own whatever it has.
+    """Nothing must start of four jobs, each with a share of three of twelve slots; the first has
+    the least work. It gets what the others do not want, however much it has borrowed.
     """
     made = carbyne(12, most_borrowed=most)
     for number in range(1, 5):
@@ -113,7 +122,9 @@ def test_the_leftover_of_the_policy_is_that_of_the_paper(rows, slots, rule):
 
 
 def check_leftover(rows: list[tuple[int, int, int]], slots: int, rule: str) -> None:
-    """Each job a chain of a long stage that is not asked for, so that its first may wait."""
+    """Compare the allocations with the function. Each job ends with a long stage that is not asked
+    for, so that its first stage may wait.
+    """
     made = carbyne(slots, leftover_rule=rule, most_borrowed=0)
     wants = []
     for number, (seconds, width, tasks) in enumerate(rows, 1):
@@ -128,7 +139,7 @@ def check_leftover(rows: list[tuple[int, int, int]], slots: int, rule: str) -> N
 
 
 def test_a_job_without_a_dag_has_its_share_first_and_then_of_what_is_left():
-    """Four slots, two without a hint: two each; alone it has all."""
+    """Two jobs without a hint get two of four slots each; one alone gets all four."""
     made = carbyne(4)
     for app in (1, 2):
         made.add_app(app)
@@ -141,7 +152,7 @@ def test_a_job_without_a_dag_has_its_share_first_and_then_of_what_is_left():
 
 
 def test_a_deadline_is_kept_while_the_share_does_not_shrink():
-    """5, property 17: planned again and again, D_k never moves back."""
+    """When a job is planned again and again, D_k never moves back (5, property 17)."""
     made = carbyne(4, learn=False)
     made.add_app(1, hints=dag((6, 3000.0, []), (3, 2000.0, [0])))
     made.ask(1, 6, SLOT, priority=1)
@@ -162,8 +173,8 @@ def test_a_deadline_is_kept_while_the_share_does_not_shrink():
 
 
 def lenders(loan: str) -> Cluster:
-    """Two slots. Job 1's first task, of 2 s, leaves its other one 3 s of time; job 2's tasks run
-    for 60 s, and it asks for two.
+    """Return a cluster of two slots. Job 1 has a task of 2 s and, after it, one of 3 s; job 2's two
+    tasks run for 60 s.
     """
     made = carbyne(2, loan=loan)
     made.add_app(1, hints=dag((1, 2000.0, []), (1, 3000.0, [0])))
@@ -173,7 +184,9 @@ def lenders(loan: str) -> Cluster:
 
 
 def test_a_free_loan_outlasts_its_lender_a_guarded_one_is_not_given():
-    """Job 1 asks for nothing yet: its slot is lent for a minute, or kept for its plan."""
+    """Job 1 asks for nothing yet. A free loan gives its slot away for a minute; a guarded one keeps
+    it for its plan.
+    """
     free = lenders("free")
     assert len(free.round(0)) == 2
     guarded = lenders("guarded")
@@ -191,7 +204,9 @@ def test_a_loan_is_taken_back_when_its_lender_must_start():
 
 
 def test_wrong_estimates_are_planned_with():
-    """E13: 50 % too long, so the plan ends later; with error_part 0 nobody is wrong."""
+    """E13: estimates that are 50 % too long let the plan end later; with error_part 0 no estimate
+    is wrong.
+    """
     for options, expected in (
         ({"error_percent": 50.0}, 15_000),
         ({"error_percent": -50.0}, 5_000),
@@ -205,7 +220,9 @@ def test_wrong_estimates_are_planned_with():
 
 
 def test_finished_siblings_correct_the_estimate():
-    """The hint says 10 s; three took one, so the rest is planned so."""
+    """The hint says 10 s, but three tasks took one second each, so the rest is planned with
+    that.
+    """
     made = carbyne(3)
     long_job(made, 1, 6)
     made.round(0)

@@ -1,8 +1,8 @@
-"""The properties of docs/papers/carbyne.md 5 that are about the whole policy.
+"""Tests of the properties of docs/papers/carbyne.md 5 that are about the whole policy.
 
-Random jobs of several stages come to several nodes in the simulator, and what the policy reports at
-each of its calls is compared with what the ResourceManager holds. Those of functions alone are in
-test_paper.py.
+Random jobs of several stages come to several nodes in the simulator. What the policy reports at
+each call is compared with what the ResourceManager has. test_paper.py tests the properties of
+single functions.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ NEAR = 1e-6
 SECOND = 1000
 FEW = settings(max_examples=40)
 LONG_MS = 10_000 * SECOND
-"""More than all tasks of all jobs take one after the other."""
+"""More time than all tasks of all jobs take one after the other."""
 
 
 @dataclass
 class Call:
-    """One call of the policy: what each application used before it (number of slots), and what was
-    reported at its end.
+    """One call of the policy: the slots that each application used before it, and what was reported
+    at its end.
     """
 
     now_ms: int
@@ -59,14 +59,14 @@ class Call:
 
 @dataclass
 class Seen:
-    """A run of a scenario under carbyne."""
+    """A scenario that was run under carbyne."""
 
     calls: list[Call] = field(default_factory=list)
     watch: Watch | None = None
     simulation: Simulation | None = None
 
     def ends(self) -> dict[str, int]:
-        """When each application's last task ended."""
+        """Return the time when each application's last task ended."""
         assert self.simulation is not None
         found: dict[str, int] = {}
         for row in self.simulation.rows:
@@ -74,7 +74,7 @@ class Seen:
         return found
 
     def rows(self, by: int = 1) -> list[tuple[Any, ...]]:
-        """What ran where and when, times in units of ``by`` ms."""
+        """Return where and when each task ran, in units of ``by`` ms."""
         assert self.simulation is not None
         return sorted(
             (r.application, r.stage, r.task, r.node, (r.started_ms or 0) / by,
@@ -84,7 +84,7 @@ class Seen:
 
 
 def play(wanted: Scenario, compiled: dict[str, Any] | None = None, **options: Any) -> Seen:
-    """Run it to its end, all state compared as it goes; every call of the policy reports."""
+    """Run the scenario to its end, comparing all state; let the policy report at every call."""
     seen, decide, report = Seen(), Carbyne.decide, Plan.report
 
     def noted(self: Carbyne, view: Any, memory: Any) -> Any:
@@ -120,7 +120,7 @@ def play(wanted: Scenario, compiled: dict[str, Any] | None = None, **options: An
 
 @st.composite
 def works(draw: Any, most: int = 4, width: int = 3) -> list[Work]:
-    """Stages of tasks of whole seconds, of 1 to ``width`` slots each."""
+    """Draw stages of tasks that take whole seconds and 1 to ``width`` slots each."""
     found = []
     for i in range(draw(st.integers(1, most))):
         slots = draw(st.integers(1, width))
@@ -133,7 +133,7 @@ def works(draw: Any, most: int = 4, width: int = 3) -> list[Work]:
 
 @st.composite
 def jobs(draw: Any, most: int = 4, width: int = 3, online: bool = True) -> list[Any]:
-    """Applications of random stages, that come at the beginning or one by one."""
+    """Draw applications of random stages, which arrive at the beginning or one by one."""
     found, at_ms = [], 0
     for number in range(draw(st.integers(1, most))):
         found.append(app(f"j{number}", *draw(works(width=width)), submit_ms=at_ms))
@@ -142,7 +142,7 @@ def jobs(draw: Any, most: int = 4, width: int = 3, online: bool = True) -> list[
 
 
 SHAPES = st.sampled_from([(1, 6), (1, 3), (3, 4), (5, 3)])
-"""How many nodes, of so many slots."""
+"""The number of nodes, and the slots of each."""
 LOANS = st.sampled_from(["free", "guarded", "preempt"])
 
 
@@ -153,8 +153,8 @@ def on(apps: list[ScenarioApplication], shape: tuple[int, int], **keys: Any) -> 
 @given(jobs(), SHAPES, LOANS)
 @FEW
 def test_3_must_starts_keep_to_the_share_and_nothing_is_over_capacity(apps, shape, loan):
-    """At every call: what must start has room in the share beside what the job has, or is one
-    task; what is given up is not negative. The simulator checks all capacities.
+    """At every call, what must start fits into the share beside what the job has, or is one task.
+    What is given up is not negative. The simulator checks all capacities.
     """
     for call in play(on(apps, shape), loan=loan).calls:
         assert call.state.given >= 0
@@ -166,8 +166,8 @@ def test_3_must_starts_keep_to_the_share_and_nothing_is_over_capacity(apps, shap
 @given(works(most=3), SHAPES)
 @FEW
 def test_4_a_job_alone_ends_when_its_schedule_says(stages, shape):
-    """On one node, T of the first call is when it ends; on several no sooner than the longest
-    chain and, tasks being whole on each, never later than twice that.
+    """On one node the job ends at T of the first call. On several it ends no sooner than the
+    longest chain, and never later than twice T, because tasks are not split between nodes.
     """
     seen = play(on([app("j0", *stages)], shape))
     [end] = seen.ends().values()
@@ -179,7 +179,7 @@ def test_4_a_job_alone_ends_when_its_schedule_says(stages, shape):
 @given(jobs(), SHAPES, st.sampled_from([1.0, 0.5, 0.0]))
 @FEW
 def test_6_no_room_is_left_that_a_task_could_use(apps, shape, altruism):
-    """After the policy has decided nothing that is asked for fits in room that is not held."""
+    """After the policy has decided, no ask fits into room that is not reserved."""
     seen = play(on(apps, shape), altruism=altruism)
     assert seen.watch is not None
     assert seen.watch.seen.idle.ms == 0
@@ -189,7 +189,7 @@ def test_6_no_room_is_left_that_a_task_could_use(apps, shape, altruism):
 @FEW
 def test_7_nobody_starves_and_loans_delay_a_share_by_one_task(apps, tasks, at_s, shape):
     """A job without stages has at least its share, in whole tasks, from the end of the longest task
-    that ran when it came, until it wants no more.
+    that ran when it arrived until it wants no more.
     """
     victim = app("victim", stage([SECOND] * tasks, 1), submit_ms=at_s * SECOND)
     coming = sorted([*apps, victim], key=lambda each: each.submit_ms)
@@ -207,7 +207,9 @@ def test_7_nobody_starves_and_loans_delay_a_share_by_one_task(apps, tasks, at_s,
 
 
 def test_7_loans_that_are_taken_back_come_to_an_end():
-    """Four jobs on three slots: each one's task is more than its share, and nobody may kill it."""
+    """Four jobs have three slots. Each job's task is larger than its share, and no other may kill
+    it.
+    """
     tasks = [[SECOND] * 2, [SECOND] * 2, [2 * SECOND], [SECOND] * 2]
     apps = [app(f"j{i}", stage(rows)) for i, rows in enumerate(tasks)]
     seen = play(on(apps, (1, 3)), loan="preempt")
@@ -215,15 +217,17 @@ def test_7_loans_that_are_taken_back_come_to_an_end():
 
 
 def honest_but(liar: str) -> Any:
-    """Every application's own hint, none of ``liar``."""
+    """Return a function that gives every application its own hint, except ``liar``, which gets
+    none.
+    """
     from loomcard.workload.hints import hints
 
     return lambda one: {} if one.id == liar else hints(one)
 
 
 def first_round(apps: list[list[Work]], slots: int, **options: Any) -> tuple[Any, list[list[Any]]]:
-    """All jobs at once on one node: what is reported, and their stages as the paper's functions
-    take them.
+    """Run all jobs at once on one node; return the report of the first call and the jobs' stages in
+    the form of the paper's functions.
     """
     coming = [app(f"j{k}", *rows) for k, rows in enumerate(apps)]
     seen = play(on(coming, (1, slots)), **options)
@@ -241,8 +245,8 @@ JOBS_AT_ONCE = st.lists(works(most=3), min_size=1, max_size=4)
 @given(JOBS_AT_ONCE, st.integers(3, 6))
 @FEW
 def test_9_without_altruism_the_start_set_is_greedy_and_10_it_is_the_larger(apps, share_slots):
-    """What must start of each job at the first call is what its schedule starts first: packed
-    with P = 0, as late as possible with P = 1; the first is never less.
+    """At the first call, what must start of each job is what its schedule starts first. With P = 0
+    the schedule is packed, with P = 1 it is as late as possible; the first is never less.
     """
     slots = share_slots * len(apps)
     greedy, paper = first_round(apps, slots, altruism=0.0)
@@ -264,7 +268,7 @@ ROWS = st.lists(
 
 @given(ROWS, st.lists(st.integers(1, 6), min_size=1, max_size=4))
 def test_11_on_several_nodes_no_job_borrows_before_a_shorter_one_that_fits(rows, nodes):
-    """Jobs of which nothing must start: a chain of a long stage that is not asked for."""
+    """Nothing must start of these jobs: each ends with a long stage that is not asked for."""
     made = Cluster(flat("carbyne", most_borrowed=0))
     for number, slots in enumerate(nodes, 1):
         made.add_node(number, 1024 * slots, slots)
@@ -284,7 +288,7 @@ def test_11_on_several_nodes_no_job_borrows_before_a_shorter_one_that_fits(rows,
 
 
 def hinted(stages: list[tuple[int, float]], width: int) -> dict[str, str]:
-    """Stages without parents, of so many tasks of so many ms."""
+    """Return the hint of stages without parents, each given as (tasks, ms of each task)."""
     size = (1024 * width, width)
     rows = [DagStage(f"s{i}", i + 1, n, ms, size) for i, (n, ms) in enumerate(stages)]
     return {HINT: write_dag(rows)}
@@ -293,7 +297,9 @@ def hinted(stages: list[tuple[int, float]], width: int) -> dict[str, str]:
 @given(jobs(), SHAPES, st.sampled_from([2, 10]))
 @FEW
 def test_15_scale_of_amounts_and_of_times_changes_nothing_but_units(apps, shape, by):
-    """All sizes and nodes, or all times, so many times as large: the same schedule."""
+    """If all sizes and nodes, or all times, are multiplied by one number, the schedule is the
+    same.
+    """
     plain = play(on(apps, shape)).rows()
     larger = [resized(each, by) for each in apps]
     nodes, slots = shape
@@ -317,7 +323,7 @@ def stretched(one: ScenarioApplication, by: int) -> ScenarioApplication:
 @given(jobs(), SHAPES, st.sampled_from([1.0, 0.5]), LOANS)
 @FEW
 def test_16_the_same_seed_gives_the_same_schedule_whatever_names_are(apps, shape, altruism, loan):
-    """Twice the same; and with other names, of which none is alike, as well."""
+    """Two runs are the same, and so is a run in which every application has another name."""
     options = {"altruism": altruism, "loan": loan}
     once, twice = play(on(apps, shape), **options), play(on(apps, shape), **options)
     assert once.rows() == twice.rows()
@@ -329,7 +335,9 @@ def test_16_the_same_seed_gives_the_same_schedule_whatever_names_are(apps, shape
 @given(jobs(), SHAPES, LOANS)
 @settings(max_examples=15)
 def test_16_every_segment_of_a_journal_is_decided_again_alike(apps, shape, loan):
-    """From the first round on, and from the beginning of each later segment."""
+    """A replay decides alike from the first round on, and from the beginning of each later
+    segment.
+    """
     with TemporaryDirectory() as folder:
         made = Simulation(on(apps, shape), flat("carbyne", loan=loan), journal=Path(folder))
         made.run()
@@ -337,8 +345,8 @@ def test_16_every_segment_of_a_journal_is_decided_again_alike(apps, shape, loan)
 
 
 def check_deadlines(seen: Seen, *, grows: bool) -> None:
-    """From call to call D_k never moves back, up to the first call at which a share shrank;
-    ``grows``: or else at which it changed at all.
+    """Check that D_k never moves back until the first call at which a share shrank; without
+    ``grows``, until the first at which it changed at all.
     """
     before: dict[str, tuple[float, float]] = {}
     over: set[str] = set()
@@ -373,8 +381,8 @@ HALF = {"ppm": 500_000}
 @given(jobs(most=5, width=1), jobs(most=3, width=1), SHAPES)
 @FEW
 def test_18_altruism_takes_nothing_of_another_queues_share(above, left, right, shape):
-    """Two queues of a half each below a policy that shares: while both want more, each has its half
-    but for one task, from the end of the tasks on that ran before.
+    """Two queues have a half each below a policy that shares. While both want more, each has its
+    half, less at most one task, once the tasks that ran before have ended.
     """
     apps = [replaced(a, queue="root.a") for a in left]
     apps += [replaced(a, queue="root.b", id=f"r{i}") for i, a in enumerate(right)]
