@@ -1,5 +1,5 @@
-"""Attacks on coupling: jobs that lie, fail for ever, ask for what no node has or are refused for
-ever must hold nobody else up, raise nothing and leave nothing behind.
+"""Attacks on coupling. Jobs that lie, fail for ever, ask for what no node has or are refused for
+ever must delay no other job, raise nothing and leave nothing behind.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FAILED = 5
 LARGE = (99_999, 1)
 
 
-# Jobs that nobody can serve
+# # Jobs that cannot be served
 
 
 def test_a_job_whose_maps_fail_for_ever_holds_nobody_up():
@@ -66,8 +66,8 @@ HOPELESS = {
 @pytest.mark.parametrize("why", [*HOPELESS, "all nodes blacklisted"])
 @pytest.mark.parametrize("count", [1, 2, 6])
 def test_jobs_whose_reduces_may_go_nowhere_hold_nobody_up(why, count):
-    """However many there are, and though their mismatch is the largest: each is the candidate once
-    before the one that can be served, four rounds at most.
+    """This holds for any number of such jobs, although their mismatch is the largest. Each is the
+    candidate once, for four rounds at most, before the job that can be served.
     """
     made = coupling(2, 2)
     hopeless = range(1, count + 1)
@@ -83,9 +83,9 @@ def test_jobs_whose_reduces_may_go_nowhere_hold_nobody_up(why, count):
 
 @pytest.mark.parametrize(("count", "most"), [(1, 31), (3, 46)])
 def test_on_a_full_cluster_too(count, most):
-    """Room comes one container at a time, every fifth round, and is gone at the next heartbeat: who
-    waits when it comes has it. Of two jobs the hopeless one waits every other time; were it chosen
-    again as soon as it gave up, 45 rounds would pass.
+    """Room for one container becomes free every fifth round and is gone at the next heartbeat, so
+    the job that waits at that time gets it. Of two jobs, the hopeless one waits every other time.
+    If it were chosen again as soon as it gave up, 45 rounds would pass.
     """
     made = coupling(1, 1, 1, 1, reserve_after_ms=0)
     hopeless = range(1, count + 1)
@@ -105,9 +105,9 @@ def test_on_a_full_cluster_too(count, most):
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_who_waits_in_vain_again_and_again_has_fewer_turns(count):
-    """There is room for the other job alone, and only at the heartbeat at which a hopeless one
-    gives up; a map takes it. By turns the hopeless would wait for ever, were not each passed over
-    for longer each time that the other could have been served.
+    """There is room for the other job only at the heartbeat at which a hopeless one gives up, and a
+    map takes it. If they took turns, the hopeless jobs would wait for ever, so each is passed over
+    for longer each time that the other job could have been served.
     """
     made = coupling(1, 1, 1, 1, reserve_after_ms=0)
     hopeless = range(1, count + 1)
@@ -129,7 +129,9 @@ def test_who_waits_in_vain_again_and_again_has_fewer_turns(count):
 
 @pytest.mark.parametrize("count", [2, 6])
 def test_who_is_refused_for_ever_holds_nobody_up(count):
-    """Many of them have all the turns, unless each comes after the others for longer each time."""
+    """Many such jobs would have all the turns if each did not come after the others for longer each
+    time.
+    """
     made = coupling(2, 2)
     refused = range(1, count + 1)
     exhausted(made, 9, *refused)
@@ -143,7 +145,7 @@ def test_who_is_refused_for_ever_holds_nobody_up(count):
 
 
 def test_at_a_users_limit_others_go_on():
-    """The user of jobs 1 and 2 may have no container more."""
+    """The user of jobs 1 and 2 may have no further container."""
     made = Cluster(flat("coupling"))
     made.compiled["queues"][1]["user_limit_ppm"] = 250_000
     made = Cluster(made.compiled)
@@ -166,7 +168,7 @@ def test_at_a_users_limit_others_go_on():
 
 
 def test_a_job_of_reduces_alone_is_served():
-    """Nothing says that maps will come."""
+    """Nothing tells the policy that maps will come."""
     made = coupling(3, 3)
     made.add_app(1, type="MAPREDUCE")
     made.ask(1, 4, SLOT, REDUCE)
@@ -176,7 +178,9 @@ def test_a_job_of_reduces_alone_is_served():
 
 @pytest.mark.parametrize("priority", [MAP, FAILED, REDUCE])
 def test_an_application_that_asks_for_all_at_one_priority_is_served(priority):
-    """It says that it is of type MAPREDUCE; an honest job beside it is served as well."""
+    """The application says that it is of type MAPREDUCE; an honest job beside it is served as
+    well.
+    """
     made = coupling(8, 8)
     made.add_app(1, type="MAPREDUCE")
     made.ask(1, 9, SLOT, priority)
@@ -188,7 +192,7 @@ def test_an_application_that_asks_for_all_at_one_priority_is_served(priority):
 
 
 def test_a_mapreduce_application_that_is_none_is_served_at_once():
-    """No ask of it has a priority of MapReduce's: no heartbeat matters."""
+    """None of its asks has a priority of MapReduce, so heartbeats do not matter."""
     made = coupling(4)
     made.add_app(1, type="MAPREDUCE")
     made.ask(1, 3, SLOT, 1)
@@ -215,7 +219,7 @@ TAGS = [
 
 @pytest.mark.parametrize("tags", TAGS)
 def test_tags_that_lie_harm_nobody(tags):
-    """Twelve maps and three reduces, whatever was said of them: both jobs end."""
+    """The job has twelve maps and three reduces, whatever its tags say; both jobs end."""
     made = coupling(4, 4)
     job(made, 1, 12, 3, tags=tags)
     job(made, 2, 12, 3)
@@ -235,7 +239,7 @@ def test_tags_that_lie_harm_nobody(tags):
 
 
 def test_counts_that_go_backwards():
-    """The AM takes maps back, finishes more than it asked for, and asks for all once more."""
+    """The AM takes maps back, finishes more than it asked for, and asks for all of them again."""
     made = coupling(4, 4)
     job(made, 1, 20, 2, tags=["maps=4", "reduces=2"])
     made.ask(1, 2, SLOT, REDUCE)
@@ -252,7 +256,7 @@ def test_counts_that_go_backwards():
 
 
 def test_a_large_hint_is_read_once():
-    """It names a thousand hosts, and the ranked lists are made again at each heartbeat."""
+    """The hint names a thousand hosts, and the ranked lists are made again at each heartbeat."""
     hint = "{" + ", ".join(f'"h{n}": {n}' for n in range(1_000)) + "}"
     made = coupling(*(2,) * 6, kept_nodes=1)
     made.add_app(1, type="MAPREDUCE", hints={"loomcard.map_output_bytes": hint})
@@ -269,12 +273,12 @@ def test_a_large_hint_is_read_once():
     assert loads.call_count == 1
 
 
-# Crowds, and what is left behind
+# # Many jobs, and what they leave behind
 
 
 @pytest.mark.slow
 def test_five_hundred_jobs_with_one_reduce_each_are_all_served():
-    """At least two heartbeats each; who asked is never passed over twice."""
+    """Each needs at least two heartbeats; no job that asked is passed over twice."""
     made = coupling(8, 8, 8, 8)
     for app in range(1, 501):
         job(made, app, 1, 1)
@@ -299,8 +303,8 @@ def test_five_hundred_jobs_with_one_reduce_each_are_all_served():
 
 
 def test_nothing_is_left_of_jobs_that_ended():
-    """Sixty jobs, of every kind, come and go; some while their reduce is waited for, some after a
-    wait was given up. What is kept of shapes is bounded.
+    """Sixty jobs of every kind come and go, some while their reduce waits, some after a wait was
+    given up. What is kept of shapes is bounded.
     """
     made = coupling(4, 4, peeked_nodes=1)
     for app in range(1, 61):

@@ -1,4 +1,4 @@
-"""Several reduces that wait for a place at a time, as on large clusters."""
+"""Tests of several reduces that wait for a place at the same time, as on large clusters."""
 
 import pytest
 from hypothesis import settings
@@ -19,7 +19,9 @@ def test_one_for_each_so_many_nodes(each: int, nodes: int, found: int):
 
 
 def two_jobs(each: int) -> Cluster:
-    """Both jobs' output is on node 2 of two, which never beats; each may start its reduce."""
+    """Return a cluster of two nodes with two jobs, each of which may start its reduce. Both jobs'
+    output is on node 2, which never sends a heartbeat.
+    """
     made = coupling(4, 4, nodes_per_candidate=each)
     for app in (1, 2):
         job(made, app, 1, 1)
@@ -30,21 +32,22 @@ def two_jobs(each: int) -> Cluster:
 
 
 def waited(each: int) -> list[int]:
-    """Of the heartbeats of node 1, those at which a reduce started."""
+    """Return the numbers of node 1's heartbeats at which a reduce started."""
     made = two_jobs(each)
     return [number for number in range(12) if reduces(beat(made, 1))]
 
 
 def test_they_wait_at_the_same_time():
-    """Node 1 is second for either, so a reduce goes there in the second round of its wait. The
-    second job is chosen one heartbeat after the first, or, as in the paper, after its launch.
+    """Node 1 is second for both jobs, so a reduce goes there in the second round of its wait. The
+    second job is chosen one heartbeat after the first, or, as in the paper, after the first was
+    launched.
     """
     assert waited(0) == [2, 6]
     assert waited(1) == [2, 3]
 
 
 def test_at_most_one_reduce_a_heartbeat():
-    """Both may start on node 2 in their first round."""
+    """Both reduces may start on node 2 in their first round."""
     made = two_jobs(1)
     beat(made, 1)
     assert [len(reduces(beat(made, 2))) for _ in range(3)] == [1, 1, 0]
@@ -52,7 +55,7 @@ def test_at_most_one_reduce_a_heartbeat():
 
 @pytest.mark.parametrize(("finished", "found"), [(1, 0), (2, 1), (3, 1), (4, 2)])
 def test_a_job_is_a_candidate_as_often_as_its_maps_have_earned_reduces(finished: int, found: int):
-    """Of 8 maps and 2 reduces one is earned by 2 maps, and the second by 4."""
+    """A job of 8 maps and 2 reduces earns its first reduce with 2 maps and the second with 4."""
     made = coupling(6, nodes_per_candidate=1)
     made.add_node(8, 0, 0)
     made.add_node(9, 0, 0)
@@ -65,7 +68,7 @@ def test_a_job_is_a_candidate_as_often_as_its_maps_have_earned_reduces(finished:
 
 
 def test_one_is_chosen_at_a_heartbeat():
-    """Three may wait, and three reduces are asked for."""
+    """Three reduces are asked for, and three may wait."""
     made = coupling(1, 1, nodes_per_candidate=1)
     exhausted(made, 1)
     made.add_node(9, 0, 0)
@@ -109,7 +112,7 @@ def test_a_refused_one_waits_on_in_a_place_of_its_own():
 
 
 def test_who_gives_up_though_a_node_could_take_it_lets_others_go_first_for_the_usual_time_alone():
-    """Node 2 has room and never beats, node 1 has none."""
+    """Node 2 has room but sends no heartbeat, and node 1 has no room."""
     made = coupling(1, 4)
     for app in (1, 2):
         job(made, app, 1, 1)
@@ -124,7 +127,7 @@ def test_who_gives_up_though_a_node_could_take_it_lets_others_go_first_for_the_u
 
 
 def test_of_reduces_of_two_sizes_the_one_that_fits_is_placed():
-    """The first fits on no node, the second at once on the node of the job's output."""
+    """The first ask fits on no node; the second fits at once on the node of the job's output."""
     made = coupling(1, 4)
     job(made, 1, 1, 2)
     beat(made, 2)
@@ -140,7 +143,7 @@ def test_contract():
 
 
 class Life(PolicyMachine):
-    """Whatever happens to the cluster, with a candidate for each node."""
+    """Any events on a cluster with one candidate for each node."""
 
     policy = SEVERAL
 

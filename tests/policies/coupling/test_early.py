@@ -1,4 +1,4 @@
-"""Reduces whose job has maps that wait hold a part of the room at most, so that maps always run."""
+"""Reduces whose job has waiting maps use a part of the room at most, so that maps always run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from scenarios import app, run, scenario, stage
 
 
 def most_reduces(made: Cluster, more: tuple[int, ...] = (), reduce: tuple[int, ...] = ()) -> int:
-    """A job of 100 maps, of which 80 have finished, has earned its four reduces. Of the others one
-    ends in each round: so many reduces ran at most while maps waited. ``more``: of a map's size.
+    """Return how many reduces ran at most while maps waited. The job has 100 maps, of which 80 have
+    finished, so it has earned its four reduces; one other map ends in each round. ``more`` is added
+    to a map's size.
     """
     made.add_app(1, type="MAPREDUCE", tags=["maps=100", "reduces=4"])
     made.ask(1, 80, (*SLOT, *more), MAP)
@@ -38,7 +39,7 @@ def waiting_maps(made: Cluster) -> bool:
 
 
 def cluster(nodes: int, slots: int, keys: dict[str, Any] | None = None, **options: Any) -> Cluster:
-    """Nodes of so many slots; ``keys``: of the queue."""
+    """Return a cluster of nodes with this many slots each; ``keys`` are added to the queue."""
     compiled = flat("coupling", reserve_after_ms=0, **options)
     compiled["queues"][1] |= keys or {}
     made = Cluster(compiled)
@@ -49,13 +50,15 @@ def cluster(nodes: int, slots: int, keys: dict[str, Any] | None = None, **option
 
 @pytest.mark.parametrize(("share", "most"), [(0.25, 1), (0.5, 2), (0.75, 3), (1.0, 3)])
 def test_early_reduces_hold_their_part_at_most(share: float, most: int) -> None:
-    """Of four slots; the fourth is kept where none of the job's maps would run else."""
+    """There are four slots. The fourth is kept free if otherwise none of the job's maps would
+    run.
+    """
     assert most_reduces(cluster(1, 4, early_share=share)) == most
 
 
 @pytest.mark.parametrize("keys", [{"maximum": {"ppm": 500_000}}, {"user_limit_ppm": 500_000}])
 def test_a_limit_counts_as_if_there_were_no_room_beyond_it(keys: dict[str, Any]) -> None:
-    """Half of eight slots."""
+    """The limit is half of eight slots."""
     assert most_reduces(cluster(1, 8, keys)) == 2
 
 
@@ -66,7 +69,9 @@ def test_room_behind_another_label_does_not_count() -> None:
 
 
 def test_what_maps_do_not_need_is_the_reduces_own() -> None:
-    """Slots of two kinds, as in the paper: six of one, and two that reduces alone take."""
+    """There are slots of two kinds, as in the paper: six of one kind, and two that only reduces
+    use.
+    """
     made = Cluster(
         flat("coupling", reserve_after_ms=0), resource_types=("memory_mb", "vcores", "slots")
     )
@@ -75,9 +80,9 @@ def test_what_maps_do_not_need_is_the_reduces_own() -> None:
 
 
 def test_whose_reduce_must_wait_for_maps_keeps_nobody_from_waiting_for_a_place() -> None:
-    """Of four slots early reduces may have two. Job 1 is further ahead and asks for three."""
+    """Early reduces may have two of four slots. Job 1 is further ahead and asks for three."""
     made = cluster(1, 4)
-    jobs = ((1, (3072, 1), 2), (2, SLOT, 4))  # of four maps, and so many that wait
+    jobs = ((1, (3072, 1), 2), (2, SLOT, 4))  # # number, size of reduce, waiting maps
     for number, _, more in jobs:
         made.add_app(number, type="MAPREDUCE", tags=[f"maps={4 + more}", "reduces=1"])
         made.ask(number, 4, SLOT, MAP)
@@ -94,9 +99,9 @@ def test_whose_reduce_must_wait_for_maps_keeps_nobody_from_waiting_for_a_place()
 
 @pytest.mark.parametrize(("share", "stuck"), [(0.5, False), (1, True)])
 def test_a_crowd_of_jobs_does_not_wait_for_itself(share: float, stuck: bool) -> None:
-    """Sixteen jobs with AMs come to 24 slots, and ask for all their tasks at once. By the paper's
-    rule, which is for slots of two kinds, reduces hold all that AMs leave, and wait for maps that
-    have no room, till some are taken back.
+    """Sixteen jobs with AMs share 24 slots and ask for all their tasks at once. The paper's rule is
+    for slots of two kinds: under it reduces use all that AMs leave, and wait for maps that have no
+    room, until some are taken back.
     """
     jobs = [
         app(

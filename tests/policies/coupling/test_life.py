@@ -1,4 +1,4 @@
-"""Wait Scheduling in whole lives of a cluster: lost nodes, refusals, swaps and restarts."""
+"""Wait Scheduling in random runs of a cluster: lost nodes, refusals, swaps and restarts."""
 
 from __future__ import annotations
 
@@ -22,38 +22,42 @@ TRUTH, NOTHING, LIE = 0, 1, 2
 
 
 class Life(PolicyMachine):
-    """MapReduce jobs beside the applications of every policy's machine. What is launched is judged
-    by what the machine itself has seen: it counts no more maps than the policy may know of, and
-    no more reduces. In the end every ask is served, and the journal replays (PolicyMachine).
+    """MapReduce jobs beside the applications of the machine for every policy. Each launch is judged
+    by what the machine itself has seen: it counts no more maps, and no more reduces, than the
+    policy can know of. In the end every ask is served, and the journal replays (PolicyMachine).
     """
 
-    a_round = a_round_with_refusals = None  # in place of these, heartbeat by heartbeat, each judged
+    a_round = a_round_with_refusals = (
+        None  # # replaced by single heartbeats, each of which is judged
+    )
     application_comes = container_ends = None
     lists = "all"
 
     @classmethod
     def compiled(cls, draw: Any) -> dict[str, Any]:
-        """One queue; the peek sees all nodes or two. Nothing but Wait Scheduling launches reduces:
-        no room is reserved.
+        """Return a configuration with one queue, in which a peek sees all nodes or two. No room is
+        reserved, so only Wait Scheduling launches reduces.
         """
         peeked = draw(st.sampled_from([0, 2]))
         return compiled(Coupling(peeked_nodes=peeked, reserve_after_ms=0, lists=cls.lists))
 
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
-        """A few nodes, and a job with three reduces."""
+        """Begin with a few nodes, and a job with three reduces."""
         super().begin(data=data)
-        self.honest: dict[int, tuple[int, int]] = {}  # maps and reduces, where the tags are true
-        self.finished: dict[tuple[int, str], int] = {}  # maps, by application and host
+        self.honest: dict[
+            int, tuple[int, int]
+        ] = {}  # # maps and reduces of jobs whose tags are true
+        self.finished: dict[tuple[int, str], int] = {}  # # finished maps, by application and host
         self.version = 1
-        self.undone = False  # the last reduce that was launched, for it was refused
-        self.refused: tuple[str, int, int] | None = None  # by whom, its wait, of how many nodes
+        self.undone = False  # # whether the last launch of a reduce was refused
+        self.refused: tuple[str, int, int] | None = None  # # by whom, its wait, number of nodes
         for count in data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)):
             self.node_joins(1024 * count, count, "/a")
         self.job_comes(data.draw(st.integers(3, 9)), 3, TRUTH)
 
     def end(self, number: int, kind: str, status: int) -> None:
-        """A container ends."""
+        """End a container."""
         container = self.cluster.state.containers[number]
         if (kind, status) == ("completed", 0) and container.ask_key.priority in MAP_PRIORITIES:
             key = container.application.number, container.node.host
@@ -63,14 +67,16 @@ class Life(PolicyMachine):
     @precondition(lambda self: self.cluster.nodes)
     @rule(pick=st.integers(0))
     def node_is_lost(self, pick: int) -> None:
-        """With all that runs on it, and with what maps left there."""
+        """Lose a node with all that runs on it and all output of maps there."""
         host, _, _ = self.cluster.place(number := nth(self.cluster.nodes, pick))
         self.finished = {key: n for key, n in self.finished.items() if key[1] != host}
         self.cluster.lose_node(number)
 
     @rule(maps=st.integers(0, 6), reduces=st.integers(0, 4), tags=st.integers(TRUTH, LIE))
     def job_comes(self, maps: int, reduces: int, tags: int) -> None:
-        """It asks for all its tasks, and says how large it is: the truth, nothing, or a lie."""
+        """Add a job that asks for all its tasks. Its tags state the true numbers, nothing, or false
+        ones.
+        """
         self.apps += 1
         said = [[f"maps={maps}", f"reduces={reduces}"], [], ["maps=2", "reduces=9"]][tags]
         self.cluster.add_app(self.apps, 1, type="MAPREDUCE", tags=said)
@@ -83,7 +89,9 @@ class Life(PolicyMachine):
     @precondition(lambda self: self.cluster.applications)
     @rule(app=st.integers(0), count=st.integers(0, 4), priority=st.sampled_from([5, 10, 20]))
     def job_asks(self, app: int, count: int, priority: int) -> None:
-        """For more, for less, for maps that failed: from now on nobody knows how large it is."""
+        """Let a job ask for more tasks, for fewer, or for failed maps; from then on its true size
+        is unknown.
+        """
         number = nth(self.cluster.applications, app)
         if count or (number, priority, 0) in self.cluster.asks:
             self.honest.pop(number, None)
@@ -92,13 +100,15 @@ class Life(PolicyMachine):
     @precondition(lambda self: self.cluster.containers)
     @rule(pick=st.integers(0), outcome=OUTCOMES)
     def container_exits(self, pick: int, outcome: tuple[str, int]) -> None:
-        """Well, without success, or killed."""
+        """Let a container succeed, fail, or be killed."""
         self.end(nth(self.cluster.containers, pick), *outcome)
 
     @precondition(lambda self: self.cluster.nodes)
     @rule(picks=st.lists(st.integers(0, 9), min_size=3, max_size=12), ends=st.integers(0, 3))
     def nodes_beat(self, picks: list[int], ends: int) -> None:
-        """One after the other, each in a round of its own; so many containers end well before."""
+        """Let this many containers succeed, then let nodes send heartbeats, each in its own
+        round.
+        """
         for number in sorted(self.cluster.containers)[:ends]:
             self.end(number, "completed", 0)
         for pick in picks:
@@ -107,7 +117,7 @@ class Life(PolicyMachine):
     @precondition(lambda self: self.cluster.nodes)
     @rule(picks=st.lists(st.integers(0, 9), min_size=3, max_size=12))
     def nodes_beat_after_a_map(self, picks: list[int]) -> None:
-        """The oldest container and what was allocated since end well, over and over."""
+        """Let the oldest container succeed before each heartbeat, again and again."""
         for pick in picks:
             if self.cluster.containers:
                 self.end(min(self.cluster.containers), "completed", 0)
@@ -116,7 +126,7 @@ class Life(PolicyMachine):
     @precondition(lambda self: self.cluster.nodes)
     @rule(pick=st.integers(0), refuse=st.booleans(), late=st.booleans())
     def a_node_beats(self, pick: int, refuse: bool, late: bool) -> None:
-        """One heartbeat; a reduce may be refused, or the whole plan may come too late."""
+        """Let a node send a heartbeat; a reduce may be refused, or the whole plan may be late."""
         made, node = self.cluster, nth(self.cluster.nodes, pick)
         waiting = made.memory().waiting[0] if self.governs() else None
         before = None if waiting is None or self.undone else (waiting.candidate, waiting.wait)
@@ -138,7 +148,7 @@ class Life(PolicyMachine):
         self.refused = (*before, len(made.nodes)) if known and before else None
 
     def judge(self, decisions: Any, before: tuple[str | None, int] | None, node: int) -> None:
-        """Of the plan of one heartbeat, before it is carried out."""
+        """Judge the plan of one heartbeat before it is carried out."""
         made, launched = self.cluster, []
         maps: dict[int, int] = {}
         for each in decisions:
@@ -163,8 +173,9 @@ class Life(PolicyMachine):
             assert not any(c.application is app and c.ask_key.priority == REDUCE for c in beside)
 
     def counted(self, before: tuple[str | None, int], rounds: list[int], launched: bool) -> None:
-        """After a heartbeat: who waits has counted it, in four rounds at most; who launched is
-        counted in its round, and nobody waits; a candidate that was just chosen has not waited.
+        """Check the counts after a heartbeat. A job that waits has counted it, in four rounds at
+        most. A launch is counted in its round, and then no job waits. A candidate that was just
+        chosen has not waited.
         """
         (candidate, wait), n, memory = before, len(self.cluster.nodes), self.cluster.memory()
         after = memory.waiting[0]
@@ -179,31 +190,31 @@ class Life(PolicyMachine):
         assert memory.figures.by_round == rounds
 
     def next_round(self, candidate: str, wait: int, n: int, launched: bool) -> None:
-        """After a refusal the job goes on in the next round, whose first heartbeat is over."""
+        """After a refusal the job continues in the next round, whose first heartbeat has passed."""
         after, number = self.cluster.memory().waiting[0], wait // n + 1
         if n == len(self.cluster.nodes) and after.candidate == candidate and not launched:
             next_wait = number * n + 2 if number < 4 else wait + 2
             assert after.wait == next_wait or self.skipped(after.wait, wait, n)
 
     def skipped(self, after: int, before: int, n: int) -> bool:
-        """The fourth round begins early, for no other node may take the reduce."""
+        """The fourth round begins early if no other node may take the reduce."""
         return self.lists == "open" and before < 3 * n == after
 
     def earned(self, app: Any) -> None:
-        """Maps wait: so many have finished as one reduce more needs."""
+        """Check that, while maps wait, as many have finished as one more reduce needs."""
         finished = sum(n for (number, _), n in self.finished.items() if number == app.number)
         running = sum(c.ask_key.priority == REDUCE for c in app.containers)
         assert finished > (running + 1) * unit(*self.honest[app.number])
 
     @rule()
     def a_snapshot(self) -> None:
-        """Memories are rebuilt with the next round: who waits is chosen again."""
+        """The next round rebuilds the memories and chooses the waiting job again."""
         super().a_snapshot()
         self.undone, self.refused = True, None
 
     @rule()
     def a_swap(self) -> None:
-        """Another policy governs for a round, in which it allocates what it will."""
+        """Let another policy govern, and allocate what it likes, for one round."""
         self.refused = None
         made, ours = self.cluster, self.cluster.compiled
         for governs in (compiled("fifo"), ours):
@@ -213,7 +224,7 @@ class Life(PolicyMachine):
             made.round()
 
     def governs(self) -> bool:
-        """Coupling has decided something."""
+        """Return whether coupling has decided something."""
         tree = self.cluster.session.tree
         return tree is not None and any(
             i.queue.leaf and i.queue.policy != "fifo" and i.has_memory
@@ -222,7 +233,9 @@ class Life(PolicyMachine):
 
     @invariant()
     def nobody_waits_longer_than_four_rounds(self) -> None:
-        """Of as many nodes as there ever were; at the next heartbeat who has gives up."""
+        """No job waits longer than four rounds of as many nodes as ever existed; it gives up at the
+        next heartbeat.
+        """
         if hasattr(self, "honest") and self.governs():
             waiting = self.cluster.memory().waiting[0]
             assert 0 <= waiting.wait <= 4 * max(1, self.node_number)
@@ -230,13 +243,13 @@ class Life(PolicyMachine):
 
 
 def nth(numbers: Any, pick: int) -> int:
-    """One of them."""
+    """Return one of the numbers."""
     found = sorted(numbers)
     return int(found[pick % len(found)])
 
 
 class OpenLife(Life):
-    """Nodes that run a reduce of the job are not listed."""
+    """The same with lists that leave out nodes that run a reduce of the job."""
 
     lists = "open"
 

@@ -1,4 +1,4 @@
-"""Queues and users at their limit, with many jobs that wait."""
+"""Tests of queues and users at their limit, with many jobs that wait."""
 
 from unittest.mock import patch
 
@@ -11,7 +11,7 @@ from loomcard.testing.cluster import Cluster
 
 @pytest.mark.parametrize("limit", [{"maximum": {"ppm": 500_000}}, {"user_limit_ppm": 500_000}])
 def test_a_limit_that_is_met_is_asked_about_once_a_round(limit):
-    """However many jobs of one user wait at it, and however many nodes beat."""
+    """This holds for any number of waiting jobs of one user, and for any number of heartbeats."""
     compiled = flat("coupling")
     compiled["queues"][1] |= limit
     made = Cluster(compiled)
@@ -27,7 +27,7 @@ def test_a_limit_that_is_met_is_asked_about_once_a_round(limit):
 
 
 def test_another_user_is_served_meanwhile():
-    """Thirty jobs of alice come first, and she may have half."""
+    """Thirty jobs of alice come first, but she may use half of the cluster."""
     compiled = flat("coupling")
     compiled["queues"][1]["user_limit_ppm"] = 500_000
     made = Cluster(compiled)

@@ -1,4 +1,6 @@
-"""Coupling on clusters that change while a reduce waits for its place, and on small ones."""
+"""Tests of coupling on clusters that change while a reduce waits for its place, and on small
+ones.
+"""
 
 from math import inf, nan
 
@@ -13,11 +15,13 @@ from loomcard.wire import messages as r
 FAILED = 5
 
 
-# What happens to the cluster in mid-wait
+# # Changes of the cluster during a wait
 
 
 def waiting_for_node_3() -> Cluster:
-    """All output is on node 3 of four; node 3 is full, and the reduce waits in its first round."""
+    """Return a cluster in which all output is on node 3 of four. Node 3 is full, and the reduce
+    waits in its first round.
+    """
     made = coupling(1, 1, 4, 1)
     job(made, 1, 4, 2)
     beat(made, 3)
@@ -31,7 +35,7 @@ def waiting_for_node_3() -> Cluster:
 
 
 def test_the_node_that_is_waited_for_is_lost():
-    """Its maps have to run again: nothing starts before they have."""
+    """The maps have to run again, and no reduce starts before they have."""
     made = waiting_for_node_3()
     made.lose_node(3)
     made.ask(1, 4, SLOT, FAILED)
@@ -53,7 +57,9 @@ def test_all_nodes_are_lost_and_one_comes():
 
 
 def test_a_restart_in_mid_wait():
-    """Who waits is chosen again; how far the job is, and so where its data lies, is known."""
+    """The waiting job is chosen again; its progress, and so the place of its data, is still
+    known.
+    """
     made = waiting_for_node_3()
     made.round(2_000)
     made.snapshot()
@@ -64,7 +70,7 @@ def test_a_restart_in_mid_wait():
 
 
 def test_a_swap_in_mid_wait():
-    """fifo governs for one round, in which nobody beats."""
+    """fifo governs for one round, in which no node sends a heartbeat."""
     made = waiting_for_node_3()
     made.round(2_000)
     for version, policy in ((2, "fifo"), (3, "coupling")):
@@ -78,7 +84,7 @@ def test_a_swap_in_mid_wait():
     assert reduces(beat(made, 3)) == [1]
 
 
-# Small and strange clusters
+# # Small and unusual clusters
 
 
 @pytest.mark.parametrize(
@@ -86,8 +92,8 @@ def test_a_swap_in_mid_wait():
     [("all", [0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0]), ("open", [0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0])],
 )
 def test_one_node_takes_one_reduce_at_once_and_the_next_in_the_fourth_round(lists, expected):
-    """In the paper three rounds, of one heartbeat each, pass first. One shows that no other node
-    has room.
+    """In the paper three rounds of one heartbeat each pass first. With the other lists, one
+    heartbeat shows that no other node has room.
     """
     made = coupling(9, lists=lists)
     exhausted(made, 1)
@@ -97,9 +103,9 @@ def test_one_node_takes_one_reduce_at_once_and_the_next_in_the_fourth_round(list
 
 @pytest.mark.parametrize(("lists", "expected"), [("all", 6), ("open", 2)])
 def test_a_node_that_runs_a_reduce_of_the_job_leaves_its_lists(lists, expected):
-    """Of four nodes two are kept, nodes 1 and 3, and the first two reduces take them. The third is
-    chosen at node 4's second or third heartbeat, and waits for a fourth round, or, where the other
-    two nodes are listed in their place, for one heartbeat of either.
+    """Of four nodes two are kept, nodes 1 and 3, and the first two reduces take them. The third
+    reduce is chosen at node 4's second or third heartbeat. It then waits for a fourth round, or, if
+    the other two nodes are listed instead, for one heartbeat of either.
     """
     made = coupling(9, 9, 9, 9, kept_nodes=2, lists=lists)
     job(made, 1, 4, 3)
@@ -125,7 +131,9 @@ def test_racks_of_one_node():
 
 
 def test_distances_of_places_that_are_not_there():
-    """Names that no node has, a place to itself, one side alone: what is known counts."""
+    """The distances name places that do not exist, a place's distance to itself, and one direction
+    alone; the known ones count.
+    """
     made = coupling(2, distances={"/nowhere": {"n77": 1, "/a": 0}, "/b": {"/b": 9}, "": {"": 1}})
     made.add_node(2, 2048, 2, rack="/b")
     exhausted(made, 1)

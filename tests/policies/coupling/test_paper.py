@@ -1,4 +1,6 @@
-"""Coupling's functions: the worked examples of docs/papers/coupling.md 5 and properties of 7."""
+"""Tests of coupling's functions: the worked examples of section 5 and properties of section 7 of
+docs/papers/coupling.md.
+"""
 
 from math import isclose
 
@@ -31,7 +33,7 @@ def tasks(maps, reduces, finished, launched, *, pending=1, pending_reduces=None)
 
 @st.composite
 def running(draws):
-    """A job of which maps are pending and reduces are."""
+    """Return a job with pending maps and pending reduces."""
     maps, reduces = draws(st.integers(1, 500)), draws(st.integers(1, 100))
     finished = draws(st.integers(0, maps - 1))
     return tasks(maps, reduces, finished, draws(st.integers(0, reduces - 1)))
@@ -48,7 +50,7 @@ def test_delta_of_the_examples(reduces, delta):
 
 
 def test_a_job_of_148_maps_and_6_reduces():
-    """The k-th reduce may start with the first map count above k units."""
+    """The k-th reduce may start at the first count of finished maps above k units."""
     assert unit(148, 6) == pytest.approx(21.33, abs=0.01)
     first = [
         next(f for f in range(149) if mismatch(tasks(148, 6, f, k)) > 0) for k in range(6)
@@ -68,14 +70,14 @@ def test_a_job_of_unknown_reduces_waits_for_its_last_map():
 
 
 def test_a_job_without_maps_is_exhausted():
-    """M = 0: the override comes before the division."""
+    """With M = 0 the exception for exhausted jobs applies before the division."""
     assert mismatch(tasks(0, 3, 0, 1, pending=0)) == 4.5
 
 
 @given(running(), thresholds)
 def test_what_is_launched_follows_the_curve(job, threshold):
-    """Where one may be launched, it is the k-th and k units of maps have finished: y <= x/delta,
-    and none before the first map.
+    """If the k-th reduce may be launched, k units of maps have finished: y <= x/delta, and none is
+    launched before the first map has.
     """
     if mismatch(job, threshold) > 0:
         k = job.launched_reduces + 1
@@ -86,8 +88,8 @@ def test_what_is_launched_follows_the_curve(job, threshold):
 
 @given(running(), st.integers(1, 100), thresholds)
 def test_who_has_exhausted_its_maps_goes_first(job, pending, threshold):
-    """In (4, 5], above every job with pending maps, whose mismatch is below 1/delta; and fewer
-    pending reduces go first.
+    """The mismatch of such a job is in (4, 5]. That is above every job with pending maps, whose
+    mismatch is below 1/delta; among exhausted jobs, fewer pending reduces go first.
     """
     exhausted = tasks(5, pending, 5, 0, pending=0)
     assert 4 < mismatch(exhausted, threshold) <= 5
@@ -106,7 +108,7 @@ def test_mismatch_rises_with_maps_and_falls_with_reduces(job, threshold):
 
 
 def test_fewer_reduces_end_earlier_and_begin_later():
-    """x > delta for the last, x > delta/R for the first."""
+    """The last reduce needs x > delta, the first x > delta/R."""
     first = [launch_fraction(r) / r for r in (1, 6, 15)]
     assert first == pytest.approx([0.283, 0.144, 0.066], abs=0.0006)
     last = [launch_fraction(r) for r in (1, 6, 15)]
@@ -127,15 +129,15 @@ def rack_hop(u, v):
 
 
 def test_the_cheapest_node_is_where_most_data_is():
-    """Eq 1 by hand: 3 units on node 0, 1 on node 1 of another rack."""
+    """Eq 1 is worked out by hand for 3 units on node 0 and 1 on node 1 of another rack."""
     data = {0: 3.0, 1: 1.0}
     assert [cost(data, rack_hop, v) for v in (0, 1, 3)] == [4.0, 12.0, 3 * 2 + 1 * 4]
 
 
 @given(amounts, st.sets(st.integers(0, 19)), st.integers(1, 9), st.floats(0.5, 8))
 def test_lists(data, able, kept, scale):
-    """Disjoint, of at most 1, 2 and the rest of D, cheapest first; the scale of w is of no
-    account.
+    """The lists are disjoint and have at most 1, 2 and the rest of D nodes, cheapest first; the
+    scale of w does not matter.
     """
     rows = [(cost(data, rack_hop, v), v, v) for v in able]
     one, two, rest = ranked(rows, kept)
@@ -158,7 +160,7 @@ def test_lists_are_empty_by_rank(nodes, sizes):
 
 
 def test_a_peek_counts_shares_of_the_sample():
-    """K1/K, and N*K2/K of other nodes."""
+    """A peek gives K1/K, and N*K2/K of the other nodes."""
     assert peek(2, 2, 4, 12) == (0.5, 6.0)
 
 
@@ -168,7 +170,7 @@ def test_peeking_at_7_of_15_nodes(exponent, p):
 
 
 def test_a_peek_without_the_own_node():
-    """Room on this node alone: p is 1; were it counted itself, it would be 0.705."""
+    """With room on this node alone, p is 1. If the node counted itself, p would be 0.705."""
     assert probability(False, 7 / 15, 0, 1.0, 1.0) == 1
     assert probability(False, 7 / 15, 1, 1.0, 1.0) == pytest.approx(0.705, abs=0.001)
 
@@ -191,7 +193,7 @@ def test_probability_bounds(pm, nm, alpha, least, pending):
 
 @given(parts, parts, rooms, parts, parts, counts)
 def test_probability_falls_and_rises(pm, other, nm, alpha, beta_, pending):
-    """It falls with pm, nm and alpha, and rises with the pending maps."""
+    """p falls with pm, nm and alpha, and beta rises with the pending maps."""
     low, high = sorted((pm, other))
     assert probability(False, low, nm, alpha, beta_) >= probability(False, high, nm, alpha, beta_)
     assert probability(False, pm, nm, low, beta_) >= probability(False, pm, nm, high, beta_)
@@ -202,7 +204,9 @@ def test_probability_falls_and_rises(pm, other, nm, alpha, beta_, pending):
 
 
 def test_launches_come_at_the_rate_of_p():
-    """A Bernoulli sequence: as often as p says, after 1/p heartbeats in the mean."""
+    """The launches are a Bernoulli sequence with rate p: one comes after 1/p heartbeats on
+    average.
+    """
     p = probability(False, 7 / 15, 8, 1.0, 0.5)
     hits = [i for i in range(20_000) if draw(1, "j/v", i) < p]
     assert len(hits) / 20_000 == pytest.approx(p, abs=0.01)

@@ -1,5 +1,5 @@
-"""The ranked lists of a reduce are those of Eq 1, whatever is cached or left out; a map's alpha is
-that of its place.
+"""The ranked lists of a reduce are those of Eq 1, whatever is cached or left out. The alpha of a
+map is that of its place.
 """
 
 from unittest.mock import patch
@@ -20,7 +20,7 @@ DATA = st.dictionaries(st.sampled_from([f"n{i}" for i in range(1, 9)]), st.integ
 
 @given(DATA, st.lists(st.integers(0, 3), min_size=8, max_size=8), st.sampled_from([1, 3, 7]))
 def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
-    """Nodes of 0 to 3 slots in two racks; those without room are in no list."""
+    """Of nodes with 0 to 3 free slots in two racks, those without room are in no list."""
     made = coupling(*(4,) * 8)
     job(made, 1, 1, 1)
     made.ask(1, 1, SLOT, REDUCE)
@@ -45,14 +45,14 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     assert set(ranked) <= set(able)
     assert len(ranked) == min(kept, len(able))
     assert [prices[n] for n in ranked] == sorted(prices[n] for n in able)[: len(ranked)]
-    for upto in (1, 2):  # the others are those of all
+    for upto in (1, 2):  # # lists that stop early begin alike
         some = places.lists(reduce, lambda: data, 1, "salt", upto=upto)
         assert some[:upto] == found[:upto]
 
 
 @pytest.mark.parametrize("few", [256, 0])
 def test_what_is_kept_of_costs_follows_data_and_nodes(few):
-    """While a job waits more maps finish, and a node joins on a host that has output of them."""
+    """While a job waits, more maps finish, and a node joins on a host that has output of them."""
     made = coupling(1, 1, 1)
     job(made, 1, 1, 1)
     made.ask(1, 1, SLOT, REDUCE)
@@ -73,7 +73,7 @@ def test_what_is_kept_of_costs_follows_data_and_nodes(few):
 
 
 def test_equal_costs_are_drawn_anew_for_each_candidate():
-    """Else all would wait for one node."""
+    """Otherwise all candidates would wait for one node."""
     made = coupling(*(1,) * 20)
     job(made, 1, 1, 1)
     made.ask(1, 1, SLOT, REDUCE)
@@ -87,7 +87,9 @@ def test_equal_costs_are_drawn_anew_for_each_candidate():
 
 @pytest.mark.parametrize(("node", "alpha"), [(3, 0.8), (5, 0.7), (2, 1.0)])
 def test_a_rack_is_nearer_where_a_reduce_of_the_job_runs(node, alpha):
-    """Of five nodes with room node 1 has all input, 3 and 5 share its rack, and 5 runs a reduce."""
+    """Of five nodes with room, node 1 has all input, nodes 3 and 5 share its rack, and 5 runs a
+    reduce.
+    """
     made = coupling(1, 1, 1, 1, 2, reduces="greedy")
     job(made, 1, 9, 1, hosts={"n1": 9}, racks={"/a": 9})
     made.ask(1, 1, SLOT, REDUCE, hosts={"n5": 1}, racks={"/a": 1}, relax=False)

@@ -1,5 +1,5 @@
-"""Coupling on clusters of a few nodes: when reduces start, and where; where maps start; what is
-left alone.
+"""Tests of coupling on clusters of a few nodes: when and where reduces start, where maps start, and
+which applications it serves at once.
 """
 
 import pytest
@@ -17,9 +17,9 @@ def reduces(allocated):
 
 
 def test_reduces_wait_for_their_maps_and_do_not_block_them():
-    """Four maps and two reduces: unit = 0.4866*4/2 = 0.97, so that the first reduce may start when
-    one map has finished, the second when two have. That a reduce's ask is the more urgent one is of
-    no account.
+    """With four maps and two reduces, unit = 0.4866*4/2 = 0.97. The first reduce may start when one
+    map has finished, the second when two have. The greater urgency of a reduce's ask does not
+    matter.
     """
     made = coupling(2, 2)
     job(made, 1, 4, 2)
@@ -27,7 +27,7 @@ def test_reduces_wait_for_their_maps_and_do_not_block_them():
     assert beat(made, 1) == [(1, MAP, 1)] * 2
     finish(made, 1)
     found = [*beat(made, 1), *beat(made, 1)]
-    assert reduces(found) == []  # the first heartbeat chose it, the map took the room
+    assert reduces(found) == []  # # the first heartbeat chose it; the map took the room
     assert len(found) == 1
     assert state(made)["candidate"] is not None
     assert reduces([*beat(made, 2), *beat(made, 2)]) == [(1, REDUCE, 2)]
@@ -48,11 +48,11 @@ def test_at_most_one_reduce_a_heartbeat_and_two_heartbeats_each():
     finish(made, 1)
     made.ask(1, 3, SLOT, REDUCE)
     counts = [len(reduces(beat(made, 1, 1))) for _ in range(2)]
-    assert counts == [1, 0]  # the second waits on a node that has one already, till round 4
+    assert counts == [1, 0]  # # the second waits until round 4 on a node that has one already
 
 
 def test_a_reduce_starts_where_the_maps_were():
-    """Three maps ran on node 3, one on node 1: the first round is for node 3 alone."""
+    """Three maps ran on node 3 and one on node 1, so the first round is for node 3 alone."""
     made = coupling(1, 4, 3)
     job(made, 1, 4, 1)
     assert beat(made, 3, 1) == [(1, MAP, 3)] * 3 + [(1, MAP, 1)]
@@ -65,7 +65,7 @@ def test_a_reduce_starts_where_the_maps_were():
 
 
 def test_bytes_count_where_a_hint_tells_them():
-    """Node 1's map left a hundred times as much as each of node 3's."""
+    """Node 1's map left a hundred times as much output as each of node 3's."""
     made = coupling(1, 4, 3)
     made.add_app(1, type="MAPREDUCE", hints={"loomcard.map_output_bytes": '{"n1": 100, "n3": 1}'})
     made.ask(1, 4, SLOT, MAP)
@@ -89,7 +89,9 @@ def test_a_hint_that_cannot_be_right_is_none(hint):
 
 
 def test_distances_say_which_rack_is_near():
-    """All data is in /a; /b is farther from it than /c by the option, both alike without it."""
+    """All data is in /a. By the option /b is farther from it than /c; without it both are equally
+    far.
+    """
     made = coupling(2, distances={"/a": {"/b": 9, "/c": 3}})
     made.add_node(2, 2048, 2, rack="/b")
     made.add_node(3, 2048, 2, rack="/c")
@@ -99,7 +101,7 @@ def test_distances_say_which_rack_is_near():
     made.add_app(2)
     made.ask(2, 2, SLOT)
     made.ask(1, 1, SLOT, REDUCE)
-    assert beat(made, 2)[0][0] == 2  # what is no MapReduce job takes node 1
+    assert beat(made, 2)[0][0] == 2  # # an application of another type takes node 1
     assert beat(made, 2) == []
     assert beat(made, 3) == [(1, REDUCE, 3)]
 
@@ -110,14 +112,14 @@ def test_reduces_of_an_unknown_number_wait_for_the_last_map():
     made.ask(1, 1, SLOT, REDUCE)
     beat(made, 1)
     finish(made, 1)
-    assert reduces([*beat(made, 1), *beat(made, 1)]) == []  # the third map runs
+    assert reduces([*beat(made, 1), *beat(made, 1)]) == []  # # the third map is running
     finish(made, 1)
     assert reduces([*beat(made, 1), *beat(made, 1)]) == [(1, REDUCE, 1)]
 
 
 def test_maps_are_counted_as_they_were_asked_for():
-    """Without a word of the job: six at first, of which four run and two wait; as they end the
-    total stays.
+    """If the job states no number of maps, it is counted: six at first, of which four run and two
+    wait. As maps end, the total stays.
     """
     made = coupling(4)
     job(made, 1, 6, 0, tags=["reduces=1"])
@@ -168,7 +170,7 @@ def test_the_maps_of_a_lost_node_are_to_be_run_again():
 
 
 def test_other_kinds_of_application_are_served_at_once():
-    """No heartbeat, no priority matters."""
+    """For these applications neither heartbeats nor priorities matter."""
     made = coupling(4)
     made.add_app(1)
     made.ask(1, 2, SLOT, REDUCE)
@@ -187,8 +189,8 @@ WISHES = {"hosts": {"n1": 40}, "racks": {"/a": 40}}
 
 
 def test_a_map_without_input_here_waits_for_another_node():
-    """Of three nodes with room one has all input: p = 1 - (1/3)**beta * (1 - exp(-2)) < 1 on the
-    others, and 1 there. What was passed keeps its room until the next heartbeat.
+    """One of three nodes with room has all input. On the others p = 1 - (1/3)**beta * (1 - exp(-2))
+    < 1, and there p = 1. The room of a map that was passed stays free until the next heartbeat.
     """
     made = coupling(10, 10, 10, 10)
     job(made, 1, 40, 0, **WISHES)
@@ -210,8 +212,8 @@ def test_where_nobody_else_has_room_a_map_starts():
 
 
 def test_a_map_that_is_passed_counts_in_the_fair_order():
-    """Job 1's map has input on all nodes but this one, and is passed: job 2, whose input is here,
-    is next, though both still hold nothing.
+    """Job 1's map has input on all nodes but this one, and is passed. Job 2, whose input is here,
+    is next, although both still have no container.
     """
     made = coupling(2, 2, 2, 2, 2, 2, 2, 2)
     elsewhere = {f"n{node}": 8 for node in range(1, 9) if node != 2}
@@ -223,7 +225,7 @@ def test_a_map_that_is_passed_counts_in_the_fair_order():
 
 @pytest.mark.parametrize(("here", "there"), [(5, MAP), (MAP, 5)])
 def test_of_a_jobs_maps_the_one_with_input_here_starts(here, there):
-    """Whichever of its asks comes first."""
+    """This does not depend on which of its asks comes first."""
     made = coupling(1, 1)
     job(made, 1, 0, 0)
     made.ask(1, 1, SLOT, there, hosts={"n1": 1}, racks={"/a": 1})
@@ -232,7 +234,7 @@ def test_of_a_jobs_maps_the_one_with_input_here_starts(here, there):
 
 
 def test_a_peek_at_some_nodes_is_a_draw():
-    """Of four nodes one is seen: pm is 0 or 1."""
+    """The peek sees one of four nodes, so pm is 0 or 1."""
     made = coupling(10, 10, 10, 10, peeked_nodes=1, alpha_rack=1.0)
     job(made, 1, 40, 0, **WISHES)
     beat(made, 2)
@@ -242,7 +244,9 @@ def test_a_peek_at_some_nodes_is_a_draw():
 
 
 def test_delay_scheduling_waits_for_its_time():
-    """The baseline: node-local alone for 15 s, then in the rack, then anywhere."""
+    """In the baseline a map waits 15 s for a local node, then 15 s for its rack, then takes any
+    node.
+    """
     made = coupling(4, 4, 4, maps="delay", reduces="greedy")
     job(made, 1, 40, 0, **WISHES)
     assert beat(made, 2, 3) == []
@@ -289,7 +293,7 @@ def test_a_refused_reduce_goes_on_in_the_next_round():
 
 
 def test_a_reduce_that_fits_nowhere_holds_nobody_up():
-    """No node is large enough for job 1's reduce, though its maps are exhausted."""
+    """No node is large enough for job 1's reduce, although its maps are exhausted."""
     made = coupling(2, 2)
     for app in (1, 2):
         job(made, app, 1, 1)
@@ -302,7 +306,9 @@ def test_a_reduce_that_fits_nowhere_holds_nobody_up():
 
 
 def test_who_gave_up_lets_others_go_first():
-    """Both nodes are full for job 1's large reduce and become free for nothing but a small one."""
+    """Both nodes are too full for job 1's large reduce; the room that becomes free is enough for a
+    small one only.
+    """
     made = coupling(4, 4, reserve_after_ms=0)
     for app in (1, 2):
         job(made, app, 1, 1)
@@ -315,7 +321,7 @@ def test_who_gave_up_lets_others_go_first():
     made.ask(1, 1, (4096, 4), REDUCE)
     for _ in range(5):
         beat(made, 1, 2)
-    assert state(made)["gave_up"] == 1  # chosen, and then 4N + 1 heartbeats
+    assert state(made)["gave_up"] == 1  # # it is chosen, then 4N + 1 heartbeats pass
     made.ask(2, 1, SLOT, REDUCE)
     finish(made, 3, 1)
     found = [allocated for _ in range(9) for allocated in beat(made, 1, 2)]

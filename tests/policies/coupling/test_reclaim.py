@@ -1,5 +1,5 @@
-"""Who goes first where maps and reduces want the same room, and a map that must run again while
-reduces of its own job hold all of it.
+"""Tests of the order of maps and reduces that want the same room, and of a map that must run again
+while reduces of its own job use all of it.
 """
 
 import pytest
@@ -13,7 +13,9 @@ AFTER_MS = 60_000
 
 
 def full_of_reduces(*slots: int, after_ms: int = AFTER_MS, reduces: int = 3) -> Cluster:
-    """Nodes of which one job's reduces hold all slots, its two maps done; it asks for more."""
+    """Return a cluster in which one job's two maps have finished, its reduces use all slots, and it
+    asks for more.
+    """
     made = coupling(*slots, reclaim_after_ms=after_ms)
     job(made, 1, 2, reduces)
     while len(made.containers) < 2:
@@ -31,8 +33,8 @@ def running(made: Cluster, priority: int) -> list[int]:
 
 
 def test_a_reduce_makes_room_for_a_map_of_its_own_job() -> None:
-    """Once no map has run or found room for as long as the option says, and not before; the map
-    gets the room, though a reduce waits for it too.
+    """A reduce is taken back once no map has run or found room for as long as the option says, and
+    not before. The map gets the room, although a reduce waits for it too.
     """
     made = full_of_reduces(1, 2, reduces=5)
     youngest = running(made, REDUCE)[-1]
@@ -49,7 +51,7 @@ def test_a_reduce_makes_room_for_a_map_of_its_own_job() -> None:
 
 
 def test_no_reduce_is_taken_where_a_map_has_room_or_runs() -> None:
-    """A map that runs will end, and may be followed by the one that waits."""
+    """A map that runs will end, and then the one that waits may follow."""
     made = full_of_reduces(1, 2)
     made.ask(1, 2, SLOT, FAILED_MAP)
     made.add_node(9, *SLOT)
@@ -61,7 +63,7 @@ def test_no_reduce_is_taken_where_a_map_has_room_or_runs() -> None:
 
 
 def test_a_map_that_a_limit_keeps_out_has_no_room_either() -> None:
-    """The queue may have half of the node, which its reduces hold; the other half is free."""
+    """The queue may use half of the node, which its reduces do; the other half is free."""
     compiled = flat("coupling", reclaim_after_ms=AFTER_MS)
     compiled["queues"][1]["maximum"] = {"ppm": 500_000}
     made = Cluster(compiled)
@@ -82,8 +84,8 @@ def test_a_map_that_a_limit_keeps_out_has_no_room_either() -> None:
 
 
 def test_nothing_is_taken_for_ever_or_where_it_would_not_help() -> None:
-    """Without the option nothing is; nor for a map that is larger than what the job's reduces have
-    on any node. Two go for a map as large as two.
+    """Nothing is taken without the option, nor for a map that is larger than what the job's reduces
+    use on any node. Two reduces are taken for a map of two slots.
     """
     for after_ms, size, left in ((0, SLOT, 4), (AFTER_MS, (4096, 1), 4), (AFTER_MS, (2048, 1), 2)):
         made = full_of_reduces(2, 2, after_ms=after_ms, reduces=4)
@@ -95,7 +97,9 @@ def test_nothing_is_taken_for_ever_or_where_it_would_not_help() -> None:
 
 
 def test_nothing_is_taken_on_a_node_that_the_map_will_not_have() -> None:
-    """Neither on one that its application has blacklisted, nor on one without its label."""
+    """Nothing is taken on a node that the application has blacklisted, nor on a node without the
+    map's label.
+    """
     for label, blacklist in (("", ["n1"]), ("gpu", [])):
         made = full_of_reduces(2, reduces=2)
         made.blacklist(1, *blacklist)
@@ -122,8 +126,8 @@ def test_a_map_goes_before_the_reduces_of_its_job_where_none_runs() -> None:
 def test_a_reduce_and_the_maps_of_others_stand_in_one_fair_order(
     held: int, first: tuple[int, int, int]
 ) -> None:
-    """Job 1 runs one map, and its reduce may start in the only free slot. A map of a job that holds
-    nothing goes before it, one of a job that runs two maps after it.
+    """Job 1 runs one map, and its reduce may start in the only free slot. A map of a job without
+    containers goes before it; a map of a job that runs two maps goes after it.
     """
     made = coupling(1, 1, 2)
     job(made, 1, 3, 1)

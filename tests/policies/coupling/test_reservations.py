@@ -1,4 +1,4 @@
-"""Room that is reserved for a large reduce under a stream of small tasks."""
+"""Tests of room that is reserved for a large reduce under a stream of small tasks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from loomcard.testing.cluster import Cluster
 
 FAILED = 5
 NODE = (4096, 4)
-"""A whole node."""
+"""The size of a whole node."""
 
 
 def under_a_stream(made: Cluster, rounds: int = 20, ms: int = 200) -> int:
-    """Another application's small tasks, one of which ends each round and is followed by one more;
+    """Run rounds in which one small task of another application ends and the next one comes. Return
     how many reservations there were at most.
     """
     most = 0
@@ -37,7 +37,7 @@ def reduces(made: Cluster) -> int:
 
 @pytest.mark.parametrize(("after_ms", "served"), [(1000, 1), (0, 0)])
 def test_a_large_reduce_that_may_start_gets_a_node(after_ms: int, served: int) -> None:
-    """Without reservations the stream takes whatever comes free."""
+    """Without reservations the stream takes all room that becomes free."""
     made = coupling(4, 4, reserve_after_ms=after_ms)
     exhausted(made, 1)
     made.ask(1, 1, NODE, REDUCE)
@@ -46,7 +46,7 @@ def test_a_large_reduce_that_may_start_gets_a_node(after_ms: int, served: int) -
 
 
 def test_for_a_reduce_that_waits_for_its_maps_nothing_is_held() -> None:
-    """Eight maps run on node 3, and the ninth waits for it."""
+    """Eight maps run on node 3, and the ninth waits for that node."""
     made = coupling(4, 4, 8)
     job(made, 1, 9, 1, hosts={"n3": 9}, racks={"/a": 9}, relax=False)
     assert len(beat(made, 3)) == 8
@@ -56,7 +56,7 @@ def test_for_a_reduce_that_waits_for_its_maps_nothing_is_held() -> None:
 
 
 def test_a_hold_ends_when_maps_have_to_run_again() -> None:
-    """All of them were lost while room was reserved: their room comes first."""
+    """All maps were lost while room was reserved; their room comes first."""
     made = coupling(4, 4)
     exhausted(made, 1)
     made.ask(1, 1, NODE, REDUCE)

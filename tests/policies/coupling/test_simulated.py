@@ -1,4 +1,6 @@
-"""Coupling in the simulator: what of docs/papers/coupling.md 7 is about whole runs."""
+"""Coupling in the simulator: the properties of docs/papers/coupling.md 7 that are about whole
+runs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ COUPLED = "version: 1\npolicy: coupling\n"
 
 @st.composite
 def jobs(draw):
-    """MapReduce jobs and one of another kind, on a few nodes."""
+    """Draw MapReduce jobs and one job of another kind."""
     found = []
     for i in range(draw(st.integers(1, 4))):
         maps = draw(st.lists(st.integers(500, 20_000), min_size=1, max_size=30))
@@ -35,8 +37,8 @@ def jobs(draw):
 @settings(max_examples=40, deadline=None)
 @given(jobs(), st.integers(2, 4), st.integers(1, 4))
 def test_reduces_follow_maps_and_everybody_ends(applications, nodes, slots):
-    """At the launch of the k-th reduce more than k units of maps have finished, or all maps were
-    launched (property 1); nothing is taken back; every job ends (10).
+    """When the k-th reduce is launched, more than k units of maps have finished, or all maps were
+    launched (property 1). Nothing is taken back, and every job ends (10).
     """
     wanted = scenario(
         *applications, nodes=nodes, slots=slots, heartbeat_ms=1000, am_heartbeat_ms=1000
@@ -64,7 +66,9 @@ def test_equal_runs_are_equal(applications, nodes):
 
 
 def test_a_job_whose_maps_fail_for_ever_holds_nobody_up():
-    """Its maps fail four times each; the other job ends as if it were alone, but for the room."""
+    """The maps of one job fail four times each. The other job ends as if it were alone, except for
+    the room that these maps use.
+    """
     fails = {str(i): [2_000] * 4 for i in range(4)}
     bad = app(
         "bad", stage([9_000] * 4, id="map", fails_ms={int(k): v for k, v in fails.items()}),
@@ -81,7 +85,7 @@ def test_a_job_whose_maps_fail_for_ever_holds_nobody_up():
 
 
 def test_nodes_beat_from_a_swap_to_coupling_on():
-    """The run begins under fifo, which counts no heartbeats; back under fifo there are none."""
+    """No node sends heartbeats while fifo governs, at the beginning or later."""
     maps, reduces = stage([5_000] * 12, id="map"), stage([1_000], 2, id="reduce", priority=10)
     job = app("j", maps, reduces, kind="mapreduce", slowstart=1.0)
     simulation = Simulation(

@@ -1,5 +1,6 @@
-"""The later stages of a round: what partitions lend, and what is left when queues have what they
-are guaranteed of a label. A heartbeat counts once, and in each stage its node may be used.
+"""Tests of the later stages of a round: room that partitions lend, and room that is left when
+queues have their guarantees on a label. A heartbeat counts once, and its node may be used in each
+stage.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from loomcard.testing.cluster import Cluster
 
 
 def lent() -> Cluster:
-    """Node 1 of one slot, which a job of another type has, and node 2, of four that it lends."""
+    """Return a cluster with node 1 of one slot, which a job of another type uses, and node 2 of
+    four slots, which it lends.
+    """
     made = Cluster(flat("coupling"))
     made.add_node(1, *SLOT)
     made.add_node(2, 4096, 4, label="x", shared=True)
@@ -38,7 +41,9 @@ def test_a_reduce_takes_what_is_lent() -> None:
 
 
 def waits_for_node_2() -> Cluster:
-    """Nodes 3 to 6 lend too; all output of the job is on node 2, and it asks for a reduce."""
+    """Return such a cluster in which nodes 3 to 6 lend too. All output of the job is on node 2, and
+    it asks for a reduce.
+    """
     made = lent()
     job(made, 1, 1, 1)
     beat(made, 2)
@@ -51,7 +56,7 @@ def waits_for_node_2() -> Cluster:
 
 @pytest.mark.parametrize("others", [0, 4])
 def test_a_heartbeat_counts_once_in_all_stages(others: int) -> None:
-    """Of a node with room, and of one that others fill."""
+    """This holds for a node with room and for one that others fill."""
     made = waits_for_node_2()
     made.ask(9, others, hosts={"n3": others}, racks={"/r": others}, relax=False, label="x")
     made.round()
@@ -65,12 +70,12 @@ def test_a_heartbeat_counts_once_in_all_stages(others: int) -> None:
 
 @pytest.mark.parametrize("node", [2, 3, 4, 5, 6])
 def test_who_is_chosen_at_a_heartbeat_waits_for_another(node: int) -> None:
-    """In the later stages too, whichever of its lists has the node."""
+    """This holds in the later stages too, and for any of the job's lists that contains the node."""
     assert beat(waits_for_node_2(), node) == []
 
 
 def test_no_heartbeat_no_map() -> None:
-    """A round without heartbeats does not look at the nodes of the one before."""
+    """A round without heartbeats does not look at the nodes of the round before."""
     made = lent()
     made.ask(9, 0)
     beat(made, 2)
@@ -79,7 +84,7 @@ def test_no_heartbeat_no_map() -> None:
 
 
 def test_what_a_guarantee_on_a_label_leaves_goes_to_others() -> None:
-    """Queue a is below what it is guaranteed of the label, and asks for more than any node has."""
+    """Queue a is below its guarantee on the label, and asks for more than any node has."""
     made = Cluster(
         config(
             queue("root", "drf"),

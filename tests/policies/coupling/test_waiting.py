@@ -1,4 +1,4 @@
-"""Algorithm 2, Wait Scheduling, as a state machine: rounds, refusals, node loss, swaps."""
+"""Algorithm 2, Wait Scheduling, as a state machine: rounds, refusals, lost nodes, swaps."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from loomcard.policies.coupling.paper import Waiting, attempted, cost, on_heartb
 
 
 class Jobs:
-    """Jobs with reduces to place on nodes that take so many each."""
+    """Jobs with reduces to place, and nodes with room for two reduces each."""
 
     def __init__(self, nodes, pending):
         self.room = dict.fromkeys(nodes, 2)
@@ -37,7 +37,7 @@ class Jobs:
 
 
 def beat(state, jobs, v, refuse=False):
-    """One heartbeat; the job launched, if one was."""
+    """Send one heartbeat; return the job that was launched, if any."""
     if not on_heartbeat(state, v, len(jobs.room), jobs):
         return None
     job = state.candidate
@@ -49,7 +49,7 @@ def beat(state, jobs, v, refuse=False):
 
 
 def test_the_first_heartbeat_selects_and_the_next_may_launch():
-    """At least two heartbeats a reduce."""
+    """Each reduce needs at least two heartbeats."""
     jobs, state = Jobs(range(4), {"a": 2}), Waiting()
     assert beat(state, jobs, 0) is None
     assert (state.candidate, state.wait) == ("a", 0)
@@ -58,7 +58,7 @@ def test_the_first_heartbeat_selects_and_the_next_may_launch():
 
 
 def test_a_node_of_another_rank_waits_for_its_round():
-    """Node 3 is of rank 4: it may be used in the third round, and node 0 in the first alone."""
+    """In the first round only node 0 may be used; node 3, of rank 4, in the third."""
     jobs, state = Jobs(range(4), {"a": 1}), Waiting()
     waits = []
     beat(state, jobs, 3)
@@ -87,7 +87,7 @@ def test_a_refusal_leads_to_the_next_round():
 
 
 def test_who_finds_no_place_gives_up_after_four_rounds():
-    """4N + 1 heartbeats after it was chosen another is."""
+    """Another job is chosen 4N + 1 heartbeats after the first one was."""
     jobs, state = Jobs(range(3), {"a": 1, "b": 1}), Waiting()
     jobs.room = dict.fromkeys(range(3), 0)
     beat(state, jobs, 0)
@@ -107,7 +107,9 @@ def test_a_candidate_that_is_gone_is_replaced():
 
 
 class Machine(RuleBasedStateMachine):
-    """Heartbeats in any order, refusals, nodes that go and come, jobs that come, go and end."""
+    """Heartbeats in any order, refusals, nodes that leave and return, jobs that come, leave and
+    end.
+    """
 
     @initialize(nodes=st.integers(1, 8), jobs=st.integers(1, 4))
     def start(self, nodes, jobs):
@@ -128,7 +130,7 @@ class Machine(RuleBasedStateMachine):
         assert job == candidate
         assert jobs.running[job] == [*before[job], v]
         assert state == Waiting()
-        number = wait // n  # of the round, from 0
+        number = wait // n  # # within the round, from 0
         assert number <= 3
         if number < 3:
             assert v in lists[number]
@@ -163,12 +165,12 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def swap(self):
-        """Another policy governed meanwhile: the memory is new."""
+        """Begin with a new memory, because another policy governed for a while."""
         self.state = Waiting()
 
     @rule()
     def everybody_beats(self):
-        """4N + 2 heartbeats of all nodes: the candidate has launched or was replaced."""
+        """After 4N + 2 heartbeats of all nodes the candidate has launched or was replaced."""
         jobs, state = self.jobs, self.state
         first, pending = state.candidate, dict(jobs.pending)
         seen = set()
