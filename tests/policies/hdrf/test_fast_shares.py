@@ -1,4 +1,6 @@
-"""The structure that keeps shares up: equal to the paper's recursion after every event."""
+"""Tests of the structure that maintains shares: it equals the paper's recursion after every
+event.
+"""
 
 from dataclasses import dataclass
 
@@ -32,7 +34,7 @@ WEIGHTS = st.sampled_from([1.0, 2.0, 0.5, 3.0])
 
 @dataclass
 class Row:
-    """A leaf, in units."""
+    """A leaf, with amounts in units."""
 
     name: int
     parent: int
@@ -43,7 +45,7 @@ class Row:
 
 
 class MaintainedShares:
-    """A tree whose changes the structure gets."""
+    """A tree, and the structure that is informed of its changes."""
 
     def __init__(self, shape, weights, people):
         self.capacity, self.y = [60.0, 40.0, 50.0], 7
@@ -66,7 +68,9 @@ class MaintainedShares:
             self.grow(child, number)
 
     def build(self) -> None:
-        """Tree and structure from scratch, from the rows: another capacity, or a comparison."""
+        """Build tree and structure again from the rows, for another capacity or for a
+        comparison.
+        """
         self.branches: list[Node] = []
         for number, (parent, weight) in enumerate(self.inner):
             node = Node(number, weight, (), order=(number,))
@@ -130,14 +134,14 @@ class MaintainedShares:
             self.put(leaf)
 
     def fitting(self) -> frozenset:
-        """Of the demands of now those whose kind fits."""
+        """Return the present demands whose kind fits."""
         return frozenset(w for w in self.tree.wanted if self.y >> sum(w) % 3 & 1)
 
     def shares(self) -> FittingShares:
         return self.tree.at(self.fitting())
 
     def check(self) -> None:
-        """But for what is below a closed node: it counts for nobody above."""
+        """Compare all nodes except those below a closed node, which count for no node above."""
         fitting, shares = self.fitting(), self.shares()
         may = [x for x in self.leaves if x.demanding and not x.aside]
         able = {n: None for x in may if x.member.demand in fitting for n in x.path()}
@@ -153,7 +157,7 @@ class MaintainedShares:
         self.check_choice(shares, hdrf(self.root, whole, y, able), able)
 
     def check_choice(self, shares, ranks, able) -> None:
-        """The descent takes, at each node, a child of the least rank."""
+        """Check that the descent takes a child of the least rank at each node."""
         node = self.root
         while not node.leaf and node in able:
             child = shares.first(node)
@@ -170,9 +174,9 @@ SHAPES = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), ma
 @settings(deadline=None)
 @given(SHAPES, st.lists(WEIGHTS, max_size=20), PEOPLE, EVENTS)
 def test_equal_to_full_recomputation_after_every_event(shape, weights, people, events):
-    """Property 13: shares, vectors, M and A are those of the recursion, to 1e-9, after starts,
-    finishes, changes of demand, leaves that come, go or are set aside, branches that close or open,
-    other capacities and other wants that fit; and the descent goes where the paper's does.
+    """Property 13: shares, vectors, M and A equal those of the recursion, to 1e-9. This holds after
+    starts, ends, changes of demand, leaves that come, go or are set aside, branches that close or
+    open, other capacities and other demands that fit. The descent takes the path of the paper's.
     """
     kept = MaintainedShares(shape, weights, people)
     kept.check()
@@ -185,8 +189,8 @@ def test_equal_to_full_recomputation_after_every_event(shape, weights, people, e
 @settings(deadline=None)
 @given(SHAPES, st.lists(WEIGHTS, max_size=20), PEOPLE, EVENTS)
 def test_what_happened_before_leaves_no_trace(shape, weights, people, events):
-    """Built again from its state, the structure gives the same to the last bit: a replay
-    that begins in the middle decides alike.
+    """If it is built again from its state, the structure gives the same values to the last bit, so
+    a replay that begins in the middle decides alike.
     """
     kept = MaintainedShares(shape, weights, people)
     for event in events:

@@ -1,4 +1,6 @@
-"""The paper's guarantees on a cluster: many applications, several servers, large and late tasks."""
+"""Tests of the paper's guarantees on a cluster: many applications, several servers, large and late
+tasks.
+"""
 
 import json
 from random import Random
@@ -17,7 +19,9 @@ AB = {"a": {}, "b": {}}
 
 
 def organisations(made, border):
-    """Containers of the applications up to ``border``, and of those after it."""
+    """Return the number of containers of the applications up to ``border``, and of those after
+    it.
+    """
     first = sum(n for app, n in held(made).items() if app <= border)
     return first, sum(held(made).values()) - first
 
@@ -28,7 +32,9 @@ def organisations(made, border):
      ((150, 10), 400, (200, 200))],
 )  # fmt: skip
 def test_a_queue_keeps_its_half_however_many_applications_another_has(counts, slots, want):
-    """The default, from empty and under churn; by the letter ties decide, and the first has all."""
+    """The default setting keeps the half from empty and under churn. By the letter of the paper
+    ties decide, and the first queue has everything.
+    """
 
     def lived(setting):
         made = grown("hdrf", AB, *[(1000, slots // 4, 0)] * 4, setting=setting)
@@ -48,7 +54,9 @@ def test_a_queue_keeps_its_half_however_many_applications_another_has(counts, sl
 
 @pytest.mark.slow
 def test_applications_that_keep_coming_take_nothing_from_another_queue():
-    """One a second for ten minutes, each with an empty share that is owed at once."""
+    """For ten minutes one application arrives each second, with an empty share that is served
+    next.
+    """
     made = grown("hdrf", AB, (1000, 20, 0), (1000, 20, 0))
     wants(made, 1, "b", CPU)
     made.round()
@@ -66,7 +74,9 @@ def test_applications_that_keep_coming_take_nothing_from_another_queue():
 
 
 def run(queues, applications, nodes, seed=1, stop_s=300, types=("memory_mb", "vcores"), **options):
-    """A simulation; of each application what it held, a time line of (s, sums) by second."""
+    """Run a simulation; return a time line by second of what each application used, as (s,
+    sums).
+    """
     text = {"version": 1, "policy": "hdrf", "options": options, "queues": queues}
     compiled = compile_config(json.dumps(text), "t.yml")
     given = []
@@ -84,7 +94,7 @@ def run(queues, applications, nodes, seed=1, stop_s=300, types=("memory_mb", "vc
 
 
 def held_at(rows, name, r, second):
-    """What an application held of a resource at a second."""
+    """Return how much of a resource an application used at a second."""
     at = second * 1000
     return sum(
         row.size[r]
@@ -97,8 +107,8 @@ def held_at(rows, name, r, second):
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_a_task_that_fits_nowhere_takes_nothing_from_a_third_organisation(seed):
-    """The huge task needs 4 CPUs and 4 GPUs of one server, and r holds the GPUs: q's guarantee is a
-    third of 64 CPUs, and it is never more than a task below it.
+    """The huge task needs 4 CPUs and 4 GPUs of one server, and r uses the GPUs. q's guarantee is a
+    third of 64 CPUs, and q is never more than a task below it.
     """
     queues = {"p": {"queues": {"small": {}, "huge": {}}}, "q": {}, "r": {}}
     applications = [
@@ -116,8 +126,8 @@ def test_a_task_that_fits_nowhere_takes_nothing_from_a_third_organisation(seed):
 
 
 def test_applications_of_one_queue_that_complement_each_other_do_not_starve():
-    """Figure 4 with n2's leaves as applications of one queue: plain DRF inside queues would serve
-    n1 alone, for n2 has all GPUs (as per_level_drf does).
+    """This is figure 4 with n2's leaves as applications of one queue. Plain DRF inside queues would
+    serve n1 alone because n2 has all GPUs, as per_level_drf does.
     """
     for policy, want in (("hdrf", {1: 5, 2: 5, 3: 10}), ("per_level_drf", {1: 10, 3: 10})):
         made = grown(policy, {"n1": {}, "n2": {}}, (1000, 10, 10))
@@ -129,7 +139,7 @@ def test_applications_of_one_queue_that_complement_each_other_do_not_starve():
 
 
 def timing(after_ms, **rest):
-    """The options of preemption."""
+    """Return the options of preemption."""
     return {f"preempt_{name}": value for name, value in {"after_ms": after_ms, **rest}.items()}
 
 
@@ -146,9 +156,9 @@ def timing(after_ms, **rest):
     ids=["at once", "in three steps", "without a rest", "as options are by default"],
 )  # fmt: skip
 def test_a_late_queue_gets_its_half_from_applications_that_want_no_more(options, want):
-    """Two hold 10 of 20 CPUs each; a queue's guarantee protects them together, not each of them.
-    ``want`` is the late queue's share by ms since it came: it has waited, the wait is seen within a
-    second, and the victims have had their grace. Nothing changes thereafter.
+    """Two applications use 10 of 20 CPUs each; their queue's guarantee protects them together, not
+    each of them. ``want`` is the late queue's share by ms since it came: first it waits, the wait
+    is seen within a second, and the victims have their grace. Then nothing changes any more.
     """
     made = grown("hdrf", AB, (1000, 20, 0), **options)
     for app in (1, 2):
@@ -168,8 +178,8 @@ def test_a_late_queue_gets_its_half_from_applications_that_want_no_more(options,
 
 
 def test_many_small_leaves_do_not_protect_more_than_their_queue_is_guaranteed():
-    """Twenty applications with one container each, an eighth of the cluster for their queue: a
-    fifth of a container is due to each, and all of them keep 5 of 40 together.
+    """Twenty applications have one container each, and their queue is due an eighth of the cluster.
+    A fifth of a container is due to each, and all of them together keep 5 of 40.
     """
     made = grown("hdrf", {"a": {}, "b": {"weight": 7}}, (1000, 40, 0), **QUICK)
     for app in range(1, 6):
@@ -183,8 +193,8 @@ def test_many_small_leaves_do_not_protect_more_than_their_queue_is_guaranteed():
 
 
 def test_guarantees_add_up_whatever_siblings_hold_or_are_promised():
-    """Who wants no more is due what it holds at most; who is promised more has it, and its siblings
-    what is left.
+    """A leaf that wants no more is due at most what it uses. A leaf with a promise is due that, and
+    its siblings share the rest.
     """
     leaves = [Node(n, w, wants=n != "idle") for n, w in (("idle", 1), ("x", 1), ("y", 2))]
     root = Node("r", children=[Node("q", children=leaves), Node("s", demand=(1,))])
@@ -200,7 +210,7 @@ def test_guarantees_add_up_whatever_siblings_hold_or_are_promised():
 
 
 def test_what_is_shown_is_what_preemption_enforces():
-    """A queue that is guaranteed 80 % by the configuration, beside an equal."""
+    """The configuration guarantees a queue 80 %, beside one of equal weight."""
     made = grown("hdrf", {"a": {"guaranteed": "80%"}, "b": {}}, (100, 100, 0), **QUICK)
     wants(made, 2, "b", (1, 1, 0), 1000)
     made.round()
@@ -212,8 +222,8 @@ def test_what_is_shown_is_what_preemption_enforces():
 
 
 def test_room_is_held_on_one_server_for_a_task_as_large_as_a_server():
-    """The application that came late with them is at its guarantee, 16 of 48 CPUs, and the cluster
-    stays in use; without reservations it has nothing.
+    """An application with such tasks that came late has its guarantee, 16 of 48 CPUs, and the
+    cluster stays in use. Without reservations it has nothing.
     """
     queues = {"a": {}, "b": {}, "c": {}}
     applications = [
@@ -246,9 +256,10 @@ def test_room_is_held_on_one_server_for_a_task_as_large_as_a_server():
 def test_the_leaf_for_which_room_is_taken_has_its_task_within_a_grace_period(
     options, soon_ms, seed
 ):
-    """The huge task comes at 10 s; once it has waited, what comes free on one server is reserved
-    for it, by preemption or, as by default after 5 s, as for the first in line: its sibling does
-    not collect. Tasks of 10 s end sooner than a grace of 15 s. Those who came before keep a third.
+    """The huge task comes at 10 s. Once it has waited, room that becomes free on one server is
+    reserved for it, by preemption or, by default after 5 s, because it is first in line; its
+    sibling does not get that room. Tasks of 10 s end within a grace of 15 s. The earlier
+    applications keep a third.
     """
     queues = {"p": {"queues": {"small": {}, "huge": {}}}, "q": {}, "r": {}}
     applications = [

@@ -1,4 +1,6 @@
-"""The policy hdrf, on the real object: the paper's examples, and what a cluster adds to them."""
+"""Tests of the policy hdrf on the real object: the paper's examples, and what a cluster adds to
+them.
+"""
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,7 @@ CPU, GPU = (0, 1, 0), (0, 0, 1)
 
 
 def fig4(policy: str = "hdrf", **options):
-    """10 CPUs, 10 GPUs; n1,1 wants CPUs; n2,1 CPUs, n2,2 GPUs."""
+    """Return figure 4: 10 CPUs and 10 GPUs; n1,1 wants CPUs, n2,1 CPUs and n2,2 GPUs."""
     made = grown(policy, FIG4, (1000, 10, 10), **options)
     for app, queue, size in ((1, "n1.n11", CPU), (2, "n2.n21", CPU), (3, "n2.n22", GPU)):
         wants(made, app, queue, size)
@@ -26,7 +28,9 @@ def fig4(policy: str = "hdrf", **options):
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("headroom", [True, False])
 def test_figure_4_stays_as_it_is_under_churn(setting, headroom):
-    """5, 5 and 10 tasks, from empty and while the tasks of all leaves finish in turn."""
+    """The leaves have 5, 5 and 10 tasks, from empty and while tasks of all leaves finish in
+    turn.
+    """
     made = fig4(setting=setting, headroom=headroom)
     assert held(made) == {1: 5, 2: 5, 3: 10}
     churn(made, 12, 1, 2, 3)
@@ -35,7 +39,9 @@ def test_figure_4_stays_as_it_is_under_churn(setting, headroom):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_section_3_3_is_fair_in_both_resources(setting):
-    """Four organisations of equal weight: a third of the CPUs each for three, GPUs halved."""
+    """Of four organisations of equal weight three get a third of the CPUs each, and the GPUs are
+    halved.
+    """
     tree = {"n1": {"a": {}}, "n2": {"a": {}}, "n3": {"a": {}, "b": {}}, "n4": {"a": {}}}
     made = grown("hdrf", tree, (1000, 30, 30), setting=setting)
     leaves = [("n1.a", CPU), ("n2.a", CPU), ("n3.a", CPU), ("n3.b", GPU), ("n4.a", GPU)]
@@ -48,8 +54,9 @@ def test_section_3_3_is_fair_in_both_resources(setting):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_figures_8_and_9_within_one_container(setting):
-    """49 servers, weights 4 and 1: CPU .8/.1/.1 and all GPUs to n1,2, also under churn; when n1,1
-    is done its CPUs go to n2's leaves in halves; when n2,2 is done too, all to n2,1.
+    """With 49 servers and weights 4 and 1, the CPUs are shared .8/.1/.1 and n1,2 gets all GPUs,
+    also under churn. When n1,1 is done, n2's leaves get half of its CPUs each; when n2,2 is done
+    too, n2,1 gets all.
     """
     tree = {"n1": {"weight": 4, "n11": {}, "n12": {}}, "n2": {"n21": {}, "n22": {}}}
     made = grown("hdrf", tree, *[(16, 4, 4)] * 49, setting=setting)
@@ -72,7 +79,9 @@ def test_figures_8_and_9_within_one_container(setting):
 
 
 def test_static_keeps_the_static_split_where_the_paper_does_not():
-    """docs/papers/hdrf.md 2.6: unequal weights inside two organisations, under churn."""
+    """docs/papers/hdrf.md 2.6: the weights inside two organisations are unequal, and there is
+    churn.
+    """
     tree = {
         "a": {"cpu": {}, "gpu": {"weight": 2}},
         "b": {"cpu": {"weight": 2}, "gpu": {}},
@@ -88,8 +97,8 @@ def test_static_keeps_the_static_split_where_the_paper_does_not():
 
 
 def test_a_leaf_that_is_no_leaf_of_the_paper_a_queue_with_fifo_inside():
-    """``leaf: queue``: two queues share alike however many applications each has, and inside one
-    the first comes first.
+    """With ``leaf: queue`` two queues share equally, however many applications each has, and inside
+    a queue the first application comes first.
     """
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 10, 10), leaf="queue")
     for app, queue in ((1, "a"), (2, "b"), (3, "b")):
@@ -104,8 +113,8 @@ def test_a_leaf_that_is_no_leaf_of_the_paper_a_queue_with_fifo_inside():
 
 
 def test_headroom_keeps_room_for_the_largest_of_what_a_task_needs():
-    """Beside a task of 4 CPUs, one of 1 is not placed where less than 4 are free; a task that needs
-    GPUs alone is; and its wait has a reason.
+    """Beside an ask for 4 CPUs, a task of 1 CPU is not placed on a server with less than 4 free,
+    and its wait has a reason. A task that needs only GPUs is placed.
     """
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 6, 6), (1000, 3, 6), headroom=True)
     wants(made, 1, "a", (0, 4, 0))
@@ -123,7 +132,7 @@ def test_headroom_keeps_room_for_the_largest_of_what_a_task_needs():
 
 
 def test_a_task_that_no_server_could_run_holds_nobody_up():
-    """It is not demanding, and leaves no headroom for itself."""
+    """Such a task is not demanding, and no headroom is left for it."""
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 6, 6))
     wants(made, 1, "a", (0, 7, 0))
     wants(made, 2, "b", CPU)
@@ -133,7 +142,7 @@ def test_a_task_that_no_server_could_run_holds_nobody_up():
 
 
 def test_a_queue_at_its_maximum_does_not_demand():
-    """Its sibling below the same parent is charged with what it holds, not with a least share."""
+    """The common parent is charged with what the sibling uses, not with a least share."""
     made = grown("hdrf", {"p": {"x": {"maximum": "20%"}, "y": {}}, "q": {}}, (1000, 20, 20))
     for app, queue in ((1, "p.x"), (2, "p.y"), (3, "q")):
         wants(made, app, queue, CPU)
@@ -145,8 +154,8 @@ def test_a_queue_at_its_maximum_does_not_demand():
 
 
 def test_of_nested_maxima_the_inner_opens_first():
-    """When x's container ends, room comes free in x and in o at once; y's large task still does
-    not fit.
+    """When x's container ends, room becomes free in x and in o at the same time; y's large task
+    still does not fit.
     """
     tree = {"o": {"maximum": "20%", "y": {}, "x": {"maximum": "25%"}}, "q": {}}
     made = grown("hdrf", tree, (1000, 20, 20), headroom=False)
@@ -162,7 +171,7 @@ def test_of_nested_maxima_the_inner_opens_first():
 
 
 def test_a_user_at_the_user_limit_does_not_demand():
-    """Two users of a leaf queue; one that has all that it may have does not hold the queue down."""
+    """A user at the limit does not hold down the share of its leaf queue."""
     made = grown("hdrf", {"p": {"user_limit": "20%"}, "q": {}}, (1000, 20, 20))
     for app, queue in ((1, "p"), (2, "q")):
         wants(made, app, queue, CPU)
@@ -182,7 +191,7 @@ def test_a_user_at_the_user_limit_does_not_demand():
     ],
 )
 def test_a_queue_as_a_leaf_that_may_have_no_more_does_not_demand(p, options, want):
-    """Its parent is charged with all that its sibling holds, not with what it holds itself."""
+    """Its parent is charged with all that its sibling uses, not with what the queue itself uses."""
     made = grown("hdrf", {"o": {"p": p, "s": {}}, "q": {}}, (100_000, 40, 40), **options)
     for app, queue in ((1, "o.p"), (2, "o.s"), (3, "q")):
         wants(made, app, queue, (1000, 1, 0))
@@ -194,11 +203,11 @@ def test_a_queue_as_a_leaf_that_may_have_no_more_does_not_demand(p, options, wan
     made.now += 2000
     made.add_node(2, 100_000, 40, 40)
     made.round()
-    assert held(made)[1] + held(made).get(4, 0) > want[0]  # a larger cluster: it may have more
+    assert held(made)[1] + held(made).get(4, 0) > want[0]  # # in a larger cluster it may have more
 
 
 def test_the_am_limit_holds_back_a_queues_next_master():
-    """Who may start no further master does not demand: its sibling is not held down for it."""
+    """A queue that may start no further master does not demand, so its sibling is not held down."""
     tree = {"o": {"p": {"am_share": "10%"}, "s": {}}, "q": {}}
     made = grown("hdrf", tree, (1000, 20, 20))
     wants(made, 1, "o.s", CPU)
@@ -213,7 +222,7 @@ def test_the_am_limit_holds_back_a_queues_next_master():
 
 
 def test_a_queue_as_a_leaf_at_its_maximum_does_not_demand():
-    """Its sibling is what its parent is charged with."""
+    """Its parent is charged with its sibling's use."""
     tree = {"o": {"p": {"maximum": "10%"}, "s": {}}, "q": {}}
     made = grown("hdrf", tree, (1000, 20, 20), leaf="queue")
     for app, queue in ((1, "o.p"), (2, "o.s"), (3, "q")):
@@ -224,7 +233,7 @@ def test_a_queue_as_a_leaf_at_its_maximum_does_not_demand():
 
 
 def test_a_queue_that_holds_back_does_not_demand_until_its_timer():
-    """p waits for a server that is not there: o is not taken for empty because p is."""
+    """p waits for a server that does not exist. o is not treated as empty because p is."""
     tree = {"o": {"p": {"policy": "test-delay", "options": {"wait_ms": 5000}}, "s": {}}, "q": {}}
     made = grown("hdrf", tree, (1000, 20, 20))
     wants(made, 2, "o.s", CPU)
@@ -240,7 +249,7 @@ def test_a_queue_that_holds_back_does_not_demand_until_its_timer():
 
 
 def test_a_blacklisted_server_is_not_used():
-    """Though it is the first with room."""
+    """The blacklisted server is the first with room."""
     made = grown("hdrf", {"a": {}}, (1000, 4, 4), (1000, 4, 4))
     made.add_app(1, "root.a")
     made.blacklist(1, "n1")
@@ -250,14 +259,14 @@ def test_a_blacklisted_server_is_not_used():
 
 
 def test_a_wrong_word_is_refused():
-    """Also where no configuration is read."""
+    """This holds even if no configuration is read."""
     for option in ("setting", "leaf"):
         with pytest.raises(ValueError, match=f"{option} is one of"):
             build("hdrf", {option: "statik"})
 
 
 def test_guarantees_are_a_first_pass():
-    """A queue below what it is guaranteed goes before all others, whatever the weights."""
+    """A queue below its guarantee is served before all others, whatever the weights."""
     tree = {"a": {"guaranteed": "60%"}, "b": {"weight": 9}}
     made = grown("hdrf", tree, (1000, 10, 10))
     for app, queue in ((1, "a"), (2, "b")):
@@ -267,7 +276,7 @@ def test_guarantees_are_a_first_pass():
 
 
 def test_guarantees_count_though_servers_come_after_the_first_call():
-    """As on a real cluster, which decides before its first server is there."""
+    """A real cluster also decides before its first server exists."""
     made = grown("hdrf", {"a": {"guaranteed": "60%"}, "b": {"weight": 9}})
     wants(made, 1, "a", (100, 1, 1))
     made.round()
@@ -278,7 +287,9 @@ def test_guarantees_count_though_servers_come_after_the_first_call():
 
 
 def test_partitions_are_trees_of_their_own():
-    """Per node label shares are of that partition: who holds the one may have of the other."""
+    """Shares are counted for each node label's partition: a queue that uses one partition may still
+    use the other.
+    """
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 10, 10))
     made.add_node(2, 1000, 10, 0, label="x")
     wants(made, 1, "a", CPU)
@@ -294,7 +305,7 @@ def test_partitions_are_trees_of_their_own():
 
 @pytest.mark.parametrize("inner", ["dress", "srtf"])
 def test_a_queue_with_a_policy_of_its_own_is_one_leaf(inner):
-    """H-DRF decides how much, the inner policy who in it."""
+    """H-DRF decides how much the queue gets, and the inner policy which application gets it."""
     pytest.importorskip("loomcard.policies.dress.policy" if inner == "dress" else "loomcard")
     made = grown("hdrf", {"a": {"policy": inner}, "b": {}}, (100_000, 40, 40))
     for app, queue in ((1, "a"), (2, "a"), (3, "b"), (4, "b")):
@@ -308,8 +319,8 @@ def test_a_queue_with_a_policy_of_its_own_is_one_leaf(inner):
 
 
 def test_each_queue_reports_its_shares_its_guarantee_and_why_it_is_blocked():
-    """Figure 4, all taken: n2 holds all GPUs, counts with a half and a task, and is guaranteed a
-    half.
+    """In the full cluster of figure 4, n2 has all GPUs, counts with a half and a task, and is
+    guaranteed a half.
     """
     made = fig4()
     made.now += 2000
@@ -321,8 +332,8 @@ def test_each_queue_reports_its_shares_its_guarantee_and_why_it_is_blocked():
 
 
 def test_a_leaf_that_fits_nowhere_is_blocked():
-    """x waits for a server that is taken: it does not hold its queue at the least share, by which
-    its sibling would take all that comes free.
+    """x waits for a server that is taken. It does not keep its queue at the least share, or its
+    sibling would take all room that becomes free.
     """
     made = grown("hdrf", {"p": {"x": {}, "y": {}}, "q": {}}, (1000, 10, 10), (1000, 1, 0))
     wants(made, 2, "p.y", CPU)
@@ -340,8 +351,8 @@ def test_a_leaf_that_fits_nowhere_is_blocked():
 @settings(deadline=None)
 @given(steps=st.lists(st.tuples(st.integers(1, 8), st.integers(0, 30)), max_size=25))
 def test_nothing_that_fits_is_left_undone(options, steps):
-    """Work conservation: without headroom no ask is left that a server could take; with it none
-    that is covered on a server in each resource that it needs.
+    """Work conservation: without headroom no ask is left that a server could take. With headroom
+    none is left whose headroom a server has in each resource that it needs.
     """
     sizes = [(64, 1, 0), (64, 0, 1), (128, 2, 1), (512, 1, 0), (64, 3, 0)]
     made = grown("hdrf", FIG4, (1024, 8, 4), (512, 4, 0), (2048, 2, 8), **options)
@@ -366,8 +377,8 @@ def test_nothing_that_fits_is_left_undone(options, steps):
 
 
 def test_headroom_is_known_in_each_partition_after_the_capacity_changes():
-    """A queue with a policy of its own wants something in both; in the first partition it is served
-    before the second one is looked at.
+    """A queue with its own policy has asks in both partitions; it is served in the first before the
+    second is looked at.
     """
     made = grown("hdrf", {"a": {"policy": "fifo"}}, (8, 8, 0), headroom=True)
     made.add_node(2, 4, 4, 0, label="x")

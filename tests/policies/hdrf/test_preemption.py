@@ -1,4 +1,6 @@
-"""Preemption: guarantees are met without waiting for tasks to end, and nothing more is taken."""
+"""Tests of preemption: guarantees are met without waiting for tasks to end, and nothing more is
+taken.
+"""
 
 import json
 from collections import Counter
@@ -17,7 +19,9 @@ from scenarios import app, scenario, stage
 
 
 def test_a_late_queue_gets_its_guarantee_and_no_more():
-    """No task ends by itself: b has its half after a while, a the other, and then all is quiet."""
+    """No task ends by itself. After a while a and b have a half each, and then nothing more is
+    taken.
+    """
     made = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0))
     taken = evictions(made, 40)
     assert held(made) == {1: 10, 2: 10}
@@ -26,8 +30,8 @@ def test_a_late_queue_gets_its_guarantee_and_no_more():
 
 
 def test_nothing_is_taken_before_its_time_nor_more_than_the_budget_at_once():
-    """b waits for 1,000 ms once that is seen, within 1,000 ms; then 4 of 20 are taken, a fifth, and
-    again after 1,000 ms, until it has half.
+    """b must wait for 1,000 ms, which is seen within another 1,000 ms. Then 4 of 20 are taken, a
+    fifth, and again after each 1,000 ms, until b has half.
     """
     made = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0))
     assert QUICK == {
@@ -39,7 +43,7 @@ def test_nothing_is_taken_before_its_time_nor_more_than_the_budget_at_once():
 
 
 def test_each_eviction_says_who_is_starved_and_who_holds_more():
-    """In words, with figures."""
+    """The reason is a sentence with figures."""
     made = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0))
     reason = evictions(made, 6)[0].reason
     assert "in root.b holds 0.0% of its guaranteed 50.0%" in reason
@@ -47,7 +51,7 @@ def test_each_eviction_says_who_is_starved_and_who_holds_more():
 
 
 def test_off_unless_asked_for_and_idle_where_nobody_is_starved():
-    """Without preempt_after_ms, nothing; nor where the other queue has complementary wishes."""
+    """Nothing is taken without preempt_after_ms, nor if the other queue wants another resource."""
     off = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0), preempt_after_ms=0)
     assert evictions(off, 20) == []
     idle = late({"a": {}, "b": {}}, ("a", CPU), ("b", GPU), (1000, 20, 20))
@@ -57,8 +61,8 @@ def test_off_unless_asked_for_and_idle_where_nobody_is_starved():
 
 
 def test_the_mirror_of_the_descent_finds_the_victim():
-    """Of two organisations the one that holds more beyond its weight pays, and in it the leaf that
-    holds more; who holds what it is guaranteed pays nothing.
+    """Of two organisations the one that uses more beyond its weight pays, and in it the leaf that
+    uses more. One that uses just its guarantee pays nothing.
     """
     tree = {"p": {"x": {}, "y": {}}, "q": {}, "s": {}}
     made = grown("hdrf", tree, (1000, 24, 0), **QUICK)
@@ -75,7 +79,7 @@ def test_the_mirror_of_the_descent_finds_the_victim():
 
 
 def test_the_latest_container_goes_first_and_masters_last():
-    """Work that has just begun is lost rather than old work; an AM only when nothing else is
+    """Work that has just begun is lost before old work, and an AM only when nothing else is
     left.
     """
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 3, 0), **{**QUICK, "preempt_budget": 1})
@@ -88,8 +92,8 @@ def test_the_latest_container_goes_first_and_masters_last():
 
 
 def test_room_is_made_where_the_task_fits():
-    """Small tasks on two servers; the starved one needs most of a server: all that is taken stands
-    on one of them.
+    """Small tasks run on two servers, and the starved task needs most of a server. All that is
+    taken is on one of them.
     """
     tree = {"a": {}, "b": {}}
     made = late(tree, ("a", CPU), ("b", (0, 4, 0)), (1000, 5, 0), (1000, 5, 0), preempt_budget=1)
@@ -99,7 +103,7 @@ def test_room_is_made_where_the_task_fits():
 
 
 def test_only_what_the_starved_leaf_lacks_is_taken():
-    """Who holds GPUs alone keeps them when CPUs are wanted."""
+    """A leaf that uses only GPUs keeps them when CPUs are wanted."""
     tree = {"a": {"cpu": {}, "gpu": {}}, "b": {}}
     made = grown("hdrf", tree, (1000, 8, 8), **QUICK)
     wants(made, 1, "a.cpu", CPU)
@@ -111,8 +115,8 @@ def test_only_what_the_starved_leaf_lacks_is_taken():
 
 
 def test_of_leaves_that_lack_as_much_who_came_first_is_helped_first():
-    """In the order of queues, and in a queue of submission: the ninth application came before the
-    tenth, and the eighth after both. Room for one task is taken at a time.
+    """The order is that of queues and, inside a queue, that of submission: the ninth application
+    came before the tenth, and the eighth after both. Room for one task is taken at a time.
     """
     tree = {"a": {}, "b": {}, "c": {}}
     made = grown("hdrf", tree, (1000, 12, 0), **{**QUICK, "preempt_budget": 0.01})
@@ -135,16 +139,15 @@ COMES = st.tuples(
 
 
 @settings(deadline=None, max_examples=40)
-@example(  # a reservation that is moved is not one more
+@example(  # # a reservation that is moved is not a further one
     steps=[("p.x", (0, 1, 0), 12), ("p.x", (0, 0, 2), 9), ("p.x", (0, 1, 0), 5)], leaf="application"
 )
 @given(
     steps=st.lists(COMES, min_size=2, max_size=6), leaf=st.sampled_from(["application", "queue"])
 )
 def test_nobody_falls_below_the_guarantee_and_it_comes_to_an_end(steps, leaf):
-    """In any order of arrival: a victim keeps what it is guaranteed, as the paper's own
-    function says, if that is as much as one of its containers; and with no task ending, evictions
-    do.
+    """In any order of arrival a victim keeps its guarantee by the paper's own function, if that is
+    at least one of its containers. Evictions come to an end even if no task ends.
     """
     made = grown("hdrf", TREE, (1000, 10, 6), (1000, 6, 10), **{**QUICK, "leaf": leaf})
     for number, (queue, size, count) in enumerate(steps, 1):
@@ -170,7 +173,7 @@ def _check_victims(made, leaf, rounds):
 
 
 def share_of(state):
-    """A node's dominant share, inner ones by their leaves' sums."""
+    """Return a function for a node's dominant share; inner nodes use the sums of their leaves."""
 
     def share(node):
         sums = [sum(leaf.used[r] for leaf in node.leaves()) for r in range(3)]
@@ -180,7 +183,7 @@ def share_of(state):
 
 
 def _plain(state, leaf):
-    """The tree as it will be when all that is being taken is gone."""
+    """Return the tree as it will be when everything that is being taken has ended."""
     nodes = {}
     for queue in state.queues:
         below = None if queue.leaf and leaf == "queue" else ()
@@ -201,8 +204,8 @@ def _plain(state, leaf):
 
 
 def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():
-    """A late application of an equal queue is done long before the first one's tasks, and those
-    that were taken are run again.
+    """A late application of an equal queue ends long before the first one's tasks; tasks that were
+    taken run again.
     """
     both = [
         app("early", stage([60_000] * 8), queue="root.a"),
@@ -229,6 +232,6 @@ def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():
     ],
 )
 def test_wrong_options_are_refused(wrong):
-    """Before anything runs."""
+    """The error comes before anything runs."""
     with pytest.raises(ValueError, match=next(iter(wrong))):
         build("hdrf", wrong)

@@ -1,4 +1,6 @@
-"""Preemption ends whatever the configuration: places, limits, guarantees and policies inside."""
+"""Preemption ends under any configuration: places, limits, guarantees and policies inside a
+queue.
+"""
 
 from collections import Counter
 
@@ -13,7 +15,7 @@ FLAT = {"a": {}, "b": {}}
 
 
 def asks(made, number, queue, size=CPU, count=10_000, user="u", **keys):
-    """An application comes and asks, for a place perhaps."""
+    """Add an application with an ask, for a certain place if ``keys`` say so."""
     made.now += 1
     made.add_app(number, f"root.{queue}", user=user)
     made.ask(number, count, size, **keys)
@@ -21,7 +23,9 @@ def asks(made, number, queue, size=CPU, count=10_000, user="u", **keys):
 
 @pytest.mark.parametrize(("host", "due"), [("n1", 5), ("n2", 5)])
 def test_room_is_made_only_where_the_task_may_go(host, due):
-    """Of two servers an ask names one: that one's containers are taken, as many as it uses."""
+    """An ask names one of two servers. Only containers on that server are taken, as many as the ask
+    can use.
+    """
     made = grown("hdrf", FLAT, (1000, 5, 0), (1000, 5, 0), **QUICK)
     wants(made, 1, "a", CPU)
     made.round()
@@ -32,7 +36,7 @@ def test_room_is_made_only_where_the_task_may_go(host, due):
 
 
 def test_nothing_is_taken_for_what_a_limit_forbids():
-    """A user at the limit of a queue that is a leaf; the queue's guarantee is more."""
+    """The user is at the limit of a leaf queue, whose guarantee is more."""
     tree = {"a": {}, "b": {"user_limit": "20%"}}
     made = late(tree, ("a", CPU), ("b", CPU), (1000, 20, 0), leaf="queue")
     taken = evictions(made, 120)
@@ -41,7 +45,7 @@ def test_nothing_is_taken_for_what_a_limit_forbids():
 
 
 def test_in_a_queue_at_its_maximum_only_what_is_taken_from_inside_helps():
-    """p may hold half, and x has it: y's quarter comes from x, though q holds more."""
+    """p may have half, and x uses it. y's quarter comes from x, although q uses more."""
     tree = {"p": {"maximum": "50%", "x": {}, "y": {}}, "q": {}}
     made = grown("hdrf", tree, (1000, 20, 0), **QUICK)
     wants(made, 1, "p.x", CPU)
@@ -54,7 +58,9 @@ def test_in_a_queue_at_its_maximum_only_what_is_taken_from_inside_helps():
 
 
 def test_who_does_not_use_its_room_is_asked_ever_more_rarely():
-    """A policy inside keeps half of its queue's room for others: the pause doubles each time."""
+    """The policy inside keeps half of its queue's room for others. The pause between preemptions
+    doubles each time.
+    """
     tree = {"a": {}, "b": {"policy": "dress", "options": {"delta": 0.5, "dmin": 0.5}}}
     made = late(tree, ("a", CPU), ("b", CPU), (1000, 20, 0))
     whole = len(evictions(made, 160))
@@ -63,7 +69,7 @@ def test_who_does_not_use_its_room_is_asked_ever_more_rarely():
 
 
 def test_no_more_is_taken_than_is_asked_for():
-    """One task is one task, whatever the budget."""
+    """For one task one container is taken, whatever the budget."""
     made = grown("hdrf", FLAT, (1000, 20, 0), **{**QUICK, "preempt_budget": 1})
     wants(made, 1, "a", CPU)
     made.round()
@@ -72,7 +78,9 @@ def test_no_more_is_taken_than_is_asked_for():
 
 
 def test_the_guarantee_of_the_configuration_is_kept_and_is_claimed():
-    """a is guaranteed 60 %, b has nine times its weight: a keeps 12 of 20, and gets them."""
+    """a is guaranteed 60 %, and b has nine times its weight. a keeps 12 of 20, and gets them when
+    it comes late.
+    """
     tree = {"a": {"guaranteed": "60%"}, "b": {"weight": 9}}
     first = late(tree, ("a", CPU), ("b", CPU), (1000, 20, 0))
     evictions(first, 60)
@@ -83,7 +91,7 @@ def test_the_guarantee_of_the_configuration_is_kept_and_is_claimed():
 
 
 def test_the_second_shape_of_a_task_is_helped_too():
-    """The one that is smaller in memory exceeds the guarantee, the other does not."""
+    """The task that is smaller in memory exceeds the guarantee; the other does not."""
     made = grown("hdrf", FLAT, (1000, 20, 0), **QUICK)
     wants(made, 1, "a", CPU)
     made.round()
@@ -94,7 +102,7 @@ def test_the_second_shape_of_a_task_is_helped_too():
 
 
 def test_equals_pay_in_turn():
-    """With all taken at once neither of two equal queues pays before the other."""
+    """If everything is taken at once, neither of two equal queues pays before the other."""
     made = grown("hdrf", {"a": {}, "b": {}, "c": {}}, (1000, 24, 0), **QUICK)
     wants(made, 1, "a", CPU, 12)
     wants(made, 2, "b", CPU, 12)
@@ -107,7 +115,7 @@ def test_equals_pay_in_turn():
 
 
 def strictly(host):
-    """On this host alone, by the rows that YARN's clients send."""
+    """Return the arguments of an ask for this host alone, in the rows that YARN's clients send."""
     rows = {"hosts": {host: 9_999}, "racks": {"/r": 9_999}}
     return {**rows, "strict_racks": ["/r"], "relax": False}
 
@@ -138,8 +146,8 @@ HOLDS_BACK = {"policy": "dress", "options": {"delta": 0.5, "dmin": 0.5}}
 @example([FULL, ("p.x", (0, 1, 0), 10_000, "v", {})], "queue", {"user_limit": "20%"}, {}, {}, False)
 @example([FULL, ("p.x", (0, 1, 0), 10_000, "v", {})], "application", HOLDS_BACK, {}, {}, False)
 def test_evictions_are_bounded_whatever_the_configuration(steps, leaf, x, y, q, headroom):
-    """With no task ending, what is taken in forty seconds is little more than there is, and
-    then hardly anything.
+    """If no task ends, little more than the whole cluster is taken in forty seconds, and hardly
+    anything after that.
     """
     tree = {"p": {"weight": 2, "x": x, "y": {"weight": 3, **y}}, "q": q}
     options = {**QUICK, "leaf": leaf, "headroom": headroom}

@@ -1,4 +1,4 @@
-"""The properties of H-DRF (docs/papers/hdrf.md 5), on random trees."""
+"""Tests of the properties of H-DRF (docs/papers/hdrf.md 5) on random trees."""
 
 from collections import Counter
 
@@ -26,7 +26,9 @@ every_setting = pytest.mark.parametrize("setting", SETTINGS)
 
 @st.composite
 def trees(draw, types=None, depth=None, least=0, most=3):
-    """A tree of at most 10 leaves with its capacity: demands of ``least`` to ``most`` units."""
+    """Draw a tree of at most 10 leaves, whose demands are ``least`` to ``most`` units, and its
+    capacity.
+    """
     count = draw(st.integers(1, 4)) if types is None else types
     amounts = st.lists(st.integers(least, most), min_size=count, max_size=count)
     left = [10]
@@ -48,7 +50,7 @@ def trees(draw, types=None, depth=None, least=0, most=3):
 
 
 def finishing(root: Node):
-    """Leaves whose tasks end, some often, each now and then."""
+    """Draw leaves whose tasks end: some often, and each at least four times."""
     leaves = list(root.leaves())
     picks = st.lists(st.integers(0, len(leaves) - 1), min_size=10, max_size=40)
     return picks.map(lambda indexes: [leaves[i] for i in indexes] + leaves * 4)
@@ -67,14 +69,14 @@ def static_shares(root: Node, capacity, **more) -> dict[Node, float]:
 
 
 def tolerance(root: Node, capacity) -> float:
-    """One largest task's share."""
+    """Return the share of one largest task."""
     return max(dominant_share(leaf.demand, capacity) for leaf in root.leaves())
 
 
 @few
 @given(trees())
 def test_1_and_2_every_node_has_its_guarantee_in_the_static_allocation(tree):
-    """Theorem 2: the dominant share of what a node really holds is at least g(n)."""
+    """Theorem 2: the dominant share of what a node uses is at least g(n)."""
     root, capacity = tree
     shares = static_shares(root, capacity)
     for n, least in guarantees(root).items():
@@ -85,8 +87,8 @@ def test_1_and_2_every_node_has_its_guarantee_in_the_static_allocation(tree):
 @few
 @given(st.data(), trees())
 def test_1_and_2_every_node_has_its_guarantee_under_churn(setting, data, tree):
-    """The same after tasks ended in any order, within a task for each leaf of the tree: whole
-    tasks of n's siblings are rounded too, so that its own leaves alone are not enough.
+    """The same holds after tasks ended in any order, within one task for each leaf of the tree. The
+    tolerance includes the leaves of n's siblings, because their whole tasks are rounded too.
     """
     root, capacity = tree
     shares = ran(root, capacity, setting, data.draw(finishing(root))).shares()
@@ -100,7 +102,9 @@ def test_1_and_2_every_node_has_its_guarantee_under_churn(setting, data, tree):
 def test_3_and_4_nothing_that_fits_idles_and_no_more_is_held_than_there_is(
     rule, data, tree, headroom
 ):
-    """Pareto, in terms of q with headroom; the sums add up, and end empty."""
+    """The allocation is Pareto efficient, with headroom in terms of q. The sums are right, and zero
+    at the end.
+    """
     root, capacity = tree
     pool = ran(root, capacity, rule, data.draw(finishing(root)), headroom)
     tasks = [leaf.demand for leaf in root.leaves() if leaf.wants]
@@ -122,7 +126,9 @@ def test_3_and_4_nothing_that_fits_idles_and_no_more_is_held_than_there_is(
 @few
 @given(st.data(), trees(depth=1))
 def test_11_one_level_is_weighted_drf(setting, data, tree):
-    """The least s/w that fits, the first of equals: from empty and under churn."""
+    """The leaf with the least s/w that fits is served, the first of equals, from empty and under
+    churn.
+    """
     root, capacity = tree
     ended = data.draw(finishing(root))
     pool = ran(root, capacity, setting, ended)
@@ -156,7 +162,7 @@ def test_11_one_level_is_weighted_drf(setting, data, tree):
 @few
 @given(st.data(), trees(depth=1))
 def test_11_one_level_of_the_static_fill_is_weighted_drf(data, tree):
-    """Beside the exact fill of flat weighted DRF, with bounded demands among them."""
+    """The exact fill of flat weighted DRF gives the same, also with bounded demands."""
     root, capacity = tree
     tasks = data.draw(bounds(root))
     shares, exact = (
@@ -167,7 +173,7 @@ def test_11_one_level_of_the_static_fill_is_weighted_drf(data, tree):
 
 
 def bounds(root: Node):
-    """For some leaves the most tasks that they take."""
+    """Draw the most tasks that some of the leaves take."""
     some = st.lists(st.none() | st.integers(0, 40), min_size=10, max_size=10)
     return some.map(
         lambda most: {x: m for x, m in zip(root.leaves(), most, strict=False) if m is not None}
@@ -177,7 +183,9 @@ def bounds(root: Node):
 @few
 @given(st.data(), trees(types=1))
 def test_10_one_resource_is_hierarchical_max_min(data, tree):
-    """Unbounded: g(n). Bounded: what a node leaves goes to its siblings; B's target is the same."""
+    """Without bounds a node gets g(n). With bounds its siblings get what it leaves, and B's target
+    is the same.
+    """
     root, capacity = tree
     shares, g = static_shares(root, capacity), guarantees(root)
     assert all(abs(shares[n] - g[n]) <= EPS * len(list(n.leaves())) + EPS for n in root.walk())
@@ -195,7 +203,7 @@ def test_10_one_resource_is_hierarchical_max_min(data, tree):
 
 
 def shared_out(n: Node, amount: float, wanted: dict[Node, float]) -> dict[Node, float]:
-    """Weighted max-min of one resource, from a node down."""
+    """Return the weighted max-min shares of one resource, from a node down."""
     if n.leaf:
         return {n: amount}
     want = {c: sum(wanted[leaf] for leaf in c.leaves()) for c in n.children}
@@ -213,7 +221,7 @@ def shared_out(n: Node, amount: float, wanted: dict[Node, float]) -> dict[Node, 
 @few
 @given(st.data(), trees())
 def test_12_no_slice_is_taken_back_and_who_is_blocked_early_has_least(data, tree):
-    """Of sibling leaves the one that took its last slice earlier has no larger s/w."""
+    """Of two sibling leaves, the one that took its last slice earlier has no larger s/w."""
     root, capacity = tree
     tasks = data.draw(bounds(root))
     share, last = dict.fromkeys(root.leaves(), 0.0), dict.fromkeys(root.leaves(), 0)
@@ -230,7 +238,7 @@ def test_12_no_slice_is_taken_back_and_who_is_blocked_early_has_least(data, tree
 @few
 @given(st.data(), trees(), st.integers(2, 9))
 def test_8_shares_do_not_depend_on_the_size_of_a_task(data, tree, times):
-    """A task (6, 4) is the same as (3, 2), in the fluid form."""
+    """In the fluid form a task (6, 4) is the same as (3, 2)."""
     root, capacity = tree
     before = static_shares(root, capacity)
     leaf = data.draw(st.sampled_from(list(root.leaves())))
@@ -242,7 +250,9 @@ def test_8_shares_do_not_depend_on_the_size_of_a_task(data, tree, times):
 @few
 @given(st.data(), trees(types=2))
 def test_7_no_group_gains_by_lying(data, tree):
-    """Not all members of a coalition have as many useful tasks as before, and one more."""
+    """It never happens that all members of a coalition keep their useful tasks and one of them
+    gains some.
+    """
     root, capacity = tree
     leaves = list(root.leaves())
     group = data.draw(st.lists(st.sampled_from(leaves), min_size=1, max_size=3, unique=True))
@@ -264,7 +274,9 @@ def test_7_no_group_gains_by_lying(data, tree):
 @few
 @given(trees())
 def test_6_what_happens_inside_a_node_is_its_own_affair(tree):
-    """n's leaves of one shape, served FIFO: n is like one leaf, and its siblings get the same."""
+    """If n's leaves have one shape and are served FIFO, n is like one leaf, and its siblings get
+    the same.
+    """
     root, capacity = tree
     inner = next((n for n in root.walk() if n.children and n is not root), None)
     if inner is None:
@@ -282,7 +294,7 @@ def test_6_what_happens_inside_a_node_is_its_own_affair(tree):
 @few
 @given(st.data(), trees())
 def test_14_the_order_of_children_settles_ties_alone(data, tree):
-    """Within a few slices in the fluid form."""
+    """The difference is within a few slices in the fluid form."""
     root, capacity = tree
     before = static_shares(root, capacity)
     for n in root.walk():
@@ -294,13 +306,15 @@ def test_14_the_order_of_children_settles_ties_alone(data, tree):
 @fewer
 @given(st.data(), trees(least=1, types=2))
 def test_16_where_every_task_needs_every_resource_the_rules_agree(data, tree):
-    """Footnote 9: per-level DRF and H-DRF, from empty and under churn."""
+    """Footnote 9: per-level DRF and H-DRF agree, from empty and under churn."""
     root, capacity = tree
     check_agreement(root, capacity, data.draw(finishing(root)))
 
 
 def check_agreement(root: Node, capacity, ended) -> None:
-    """No node differs by more than four of the largest tasks, but for the rounding of sums."""
+    """Check that no node differs by more than four of the largest tasks, apart from the rounding of
+    sums.
+    """
     found = []
     for round_ in [ROUNDS[rule] for rule in (*SETTINGS, "per_level_drf")]:
         pool = Pool(root, [capacity], headroom=False)
@@ -312,7 +326,7 @@ def check_agreement(root: Node, capacity, ended) -> None:
 
 
 def test_16_the_rules_may_differ_by_just_four_tasks():
-    """A find of `make explore`: 0.30000000000000004 for 4 tasks of 3/40."""
+    """`make explore` found this case: 0.30000000000000004 for 4 tasks of 3/40."""
     deep = [
         [leaf(f"{name}{i}", demand) for i, demand in enumerate(demands)]
         for name, demands in {
@@ -330,11 +344,11 @@ def leaf(name: str, demand, weight: float = 1.0) -> Node:
 
 
 SMALL = 300
-"""Capacity where tasks of at most 3 units are to be small."""
+"""The capacity in which tasks of at most 3 units are small."""
 
 
 def scaled(root: Node, pool: Pool, shares: dict[Node, float]) -> dict[Node, float]:
-    """How far each leaf is from a share, in its largest sibling's tasks."""
+    """Return how far each leaf is from a share, in the largest tasks of the tree."""
     tol = tolerance(root, pool.capacity)
     now = pool.shares()
     return {leaf: (now[leaf] - shares[leaf]) / tol for leaf in root.leaves()}
@@ -343,7 +357,9 @@ def scaled(root: Node, pool: Pool, shares: dict[Node, float]) -> dict[Node, floa
 @fewer
 @given(st.data(), trees(types=2))
 def test_17_a_task_that_ends_goes_back_to_its_leaf(data, tree):
-    """Setting static, small tasks: of ten that end at once most come back, from any leaf."""
+    """With setting static and small tasks, of ten tasks of any leaf that end at once most come
+    back.
+    """
     root, _ = tree
     pool = ran(root, (SMALL, SMALL), "static")
     before = pool.shares()
@@ -358,7 +374,9 @@ def test_17_a_task_that_ends_goes_back_to_its_leaf(data, tree):
 @fewer
 @given(st.data(), trees(types=2))
 def test_5_and_15_from_empty_the_static_allocation_stays_under_churn(data, tree):
-    """Setting static, small tasks, any order of ends: within a few tasks, so nobody starves."""
+    """With setting static, small tasks and any order of ends, shares stay within a few tasks, so no
+    leaf starves.
+    """
     root, _ = tree
     pool = ran(root, (SMALL, SMALL), "static", data.draw(finishing(root)))
     off = scaled(root, pool, static_shares(root, (SMALL, SMALL)))

@@ -1,4 +1,6 @@
-"""Sums of floats depend on their order; a replay that begins later must sum in the same one."""
+"""Sums of floats depend on their order, so a replay that begins later must add in the same
+order.
+"""
 
 from pathlib import Path
 
@@ -15,8 +17,8 @@ POLICIES = [*BASELINES, *(HierarchicalDominantResourceFairness(setting) for sett
 
 @pytest.mark.parametrize("policy", POLICIES, ids=[*BASELINES, *SETTINGS])
 def test_who_comes_back_is_summed_where_a_later_replay_finds_it(policy, tmp_path: Path) -> None:
-    """Application 1 holds nothing for a while and returns behind 2 and 3: 0.1 + 0.2 + 0.3 of the
-    cluster is not 0.2 + 0.3 + 0.1 in floats.
+    """Application 1 has no container for a while and then comes after 2 and 3. In floats 0.1 + 0.2
+    + 0.3 of the cluster is not 0.2 + 0.3 + 0.1.
     """
     queues = {"a": {}, "b": {}}
     made = Cluster(policy, queues=queues, nodes=[(10, 10)], journal=tmp_path, segment_rounds=1)

@@ -1,4 +1,6 @@
-"""Room that is reserved on one server: for whom, where, against whom, and when it ends."""
+"""Tests of room that is reserved on one server: for which ask, where, against which others, and
+when it ends.
+"""
 
 from hdrf_clusters import grown, held, wants
 from preempting import CPU, evictions
@@ -9,7 +11,7 @@ SERVERS = [(1000, 4, 0), (1000, 4, 0)]
 
 
 def waiting(*servers, **options):
-    """a's small tasks are everywhere; b's large one comes late."""
+    """Return a cluster in which a's small tasks are everywhere and b's large one comes late."""
     made = grown("hdrf", AB, *(servers or SERVERS), **options)
     wants(made, 1, "a", CPU)
     made.round()
@@ -19,14 +21,14 @@ def waiting(*servers, **options):
 
 
 def ends(made, node=None):
-    """The oldest container of a server ends, and a second later it is decided."""
+    """End the oldest container of a server, and run a round a second later."""
     number = next(g.number for g in made.containers.values() if node in (None, g.node))
     made.complete(number)
     return made.round(1000)
 
 
 def line(made):
-    """The reservations of the cluster: for which application and on which server."""
+    """Return the reservations of the cluster as (application, server)."""
     return [
         (reservation.ask.application.number, reservation.node.number)
         for reservation in made.session.mirror.state.reservations
@@ -34,8 +36,8 @@ def line(made):
 
 
 def test_the_first_in_line_has_room_held_after_a_time_and_no_sooner():
-    """Then what ends on that server is not given out again until the large task fits, and the other
-    server goes on.
+    """After that, room that becomes free on that server is not given out until the large task fits;
+    the other server continues.
     """
     made = waiting(reserve_after_ms=5_000)
     for _ in range(4):
@@ -53,7 +55,7 @@ def test_the_first_in_line_has_room_held_after_a_time_and_no_sooner():
 
 
 def test_the_reason_of_who_waits_is_that_room_is_held():
-    """An application that comes while room for it is reserved for another."""
+    """The application arrives while room is reserved for another."""
     made = waiting(reserve_after_ms=1_000)
     while not line(made):
         ends(made)
@@ -64,7 +66,7 @@ def test_the_reason_of_who_waits_is_that_room_is_held():
 
 
 def test_without_holds_the_large_task_waits_for_ever():
-    """And with them nobody waits for a task of the same size as all others."""
+    """With reservations no room is reserved for a task of the same size as all others."""
     made = waiting(reserve_after_ms=0)
     for _ in range(30):
         ends(made)
@@ -78,7 +80,7 @@ def test_without_holds_the_large_task_waits_for_ever():
 
 
 def test_one_hold_a_partition_however_many_large_tasks_wait():
-    """A cluster of four servers does not idle for five applications."""
+    """A cluster of four servers does not idle because of five applications."""
     made = waiting(*SERVERS, *SERVERS, reserve_after_ms=1_000)
     for app in range(3, 7):
         wants(made, app, "b", LARGE, 5)
@@ -90,7 +92,7 @@ def test_one_hold_a_partition_however_many_large_tasks_wait():
 
 
 def test_a_hold_ends_with_its_ask_and_with_its_server():
-    """What it kept is given out at once, or reserved on another server."""
+    """The room is given out at once, or reserved on another server."""
     made = waiting(reserve_after_ms=1_000)
     while not line(made):
         ends(made)
@@ -108,7 +110,9 @@ def test_a_hold_ends_with_its_ask_and_with_its_server():
 
 
 def test_a_hold_moves_to_a_server_that_has_more_of_the_room():
-    """It comes empty; the large task is there at once, and nothing is reserved any more."""
+    """An empty server arrives; the large task runs there at once, and nothing is reserved any
+    more.
+    """
     made = waiting((1000, 8, 0), (1000, 8, 0), reserve_after_ms=1_000)
     while not line(made):
         ends(made)
@@ -119,7 +123,7 @@ def test_a_hold_moves_to_a_server_that_has_more_of_the_room():
 
 
 def test_a_server_on_which_the_task_may_not_run_is_not_held():
-    """It is blacklisted; the other one is."""
+    """One server is blacklisted, so room is reserved on the other."""
     made = grown("hdrf", AB, *SERVERS, reserve_after_ms=1_000)
     wants(made, 1, "a", CPU)
     made.round()
@@ -132,8 +136,9 @@ def test_a_server_on_which_the_task_may_not_run_is_not_held():
 
 
 def test_a_hold_for_the_first_in_line_makes_way_for_what_is_taken_for_the_same_application():
-    """A task of 8 CPUs is more than b's third of 16, one of 4 is not: room is reserved for the
-    first, then four containers are taken for the second. They end one by one, and nobody collects.
+    """A task of 8 CPUs is more than b's third of 16, and one of 4 is not. Room is reserved for the
+    first, then four containers are taken for the second. They end one by one, and no other
+    application takes their room.
     """
     preempting = {"preempt_after_ms": 1_000, "preempt_grace_ms": 20_000, "preempt_budget": 0.3}
     queues = {"a": {}, "b": {}, "c": {}}

@@ -1,4 +1,4 @@
-"""Attributed shares and collapsed weights, by hand."""
+"""Tests of attributed shares and collapsed weights, worked out by hand."""
 
 import pytest
 
@@ -22,7 +22,9 @@ def leaf(name: str, demand: tuple[float, ...], tasks: float = 0, weight: float =
 
 
 def fig4(*tasks: int) -> tuple[Node, dict[str, Node]]:
-    """10 CPU and 10 GPU; n1{n1,1 (1,0)}, n2{n2,1 (1,0), n2,2 (0,1)}."""
+    """Return figure 4 with these tasks: 10 CPU and 10 GPU; n1{n1,1 (1,0)}, n2{n2,1 (1,0), n2,2
+    (0,1)}.
+    """
     leaves = [leaf(n, d, t) for n, d, t in zip("abc", ((1, 0), (1, 0), (0, 1)), tasks, strict=True)]
     root = Node("r", children=[Node("n1", children=leaves[:1]), Node("n2", children=leaves[1:])])
     return root, {n.member: n for n in root.walk()}
@@ -48,7 +50,9 @@ def test_the_walk_through_fig_4(setting):
     ],
 )
 def test_a_blocked_child_is_capped_at_m_or_enters_as_it_is(setting, vector, share):
-    """A CPU is free, no GPU: n2,2 wants more; with `prose` it enters whole, over Y = {CPU}."""
+    """A CPU is free, but no GPU, and n2,2 wants more. With `prose` it enters whole, over Y =
+    {CPU}.
+    """
     root, by = fig4(5, 4, 10)
     found = update_shares(root, (10, 10), (True, False), setting)
     assert not found[by["c"]].active
@@ -57,7 +61,7 @@ def test_a_blocked_child_is_capped_at_m_or_enters_as_it_is(setting, vector, shar
 
 
 def test_static_compares_all_resources_and_never_scales_up():
-    """A blocked child below M stays as it is; s looks at saturated resources too."""
+    """A blocked child below M is not scaled, and s also looks at saturated resources."""
     root, by = fig4(0, 6, 4)
     for setting in SETTINGS:
         found = update_shares(root, (10, 10), (True, False), setting)
@@ -69,7 +73,7 @@ def test_static_compares_all_resources_and_never_scales_up():
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_who_wants_nothing_counts_whole_until_its_tasks_end(setting):
-    """Resolution 15: unscaled in every setting, although its share exceeds M."""
+    """Resolution 15: such a child is unscaled in every setting, although its share exceeds M."""
     root, by = fig4(5, 2, 8)
     by["c"].wants = False
     found = update_shares(root, (10, 10), (True, True), setting)
@@ -79,7 +83,7 @@ def test_who_wants_nothing_counts_whole_until_its_tasks_end(setting):
 
 @pytest.mark.parametrize("setting", LETTER)
 def test_an_empty_active_child_makes_its_parent_count_nothing(setting):
-    """Resolution 8: M is 0, so the parent is served next, and in it the empty child."""
+    """Resolution 8: M is 0, so the parent is served next, and inside it the empty child."""
     root, by = fig4(5, 0, 10)
     found = update_shares(root, (10, 10), (True, True), setting)
     assert found[by["n2"]].vector == (0, 0)
@@ -87,8 +91,8 @@ def test_an_empty_active_child_makes_its_parent_count_nothing(setting):
 
 
 def test_looking_ahead_an_empty_child_lets_its_siblings_count_one_task():
-    """docs/papers/hdrf.md 2.9: M is where the least child is with its next task; nobody is scaled
-    up.
+    """docs/papers/hdrf.md 2.9: M is the share of the least child with its next task; no child is
+    scaled up.
     """
     leaves = [leaf("a", (2, 0), 0), leaf("b", (1, 0), 3), leaf("c", (1, 0), 1)]
     root = Node("r", children=[Node("n", children=leaves)])
@@ -99,7 +103,7 @@ def test_looking_ahead_an_empty_child_lets_its_siblings_count_one_task():
 
 
 def test_blocked_is_who_fits_nowhere_now_whatever_is_free_in_sum():
-    """docs/papers/hdrf.md 2.9: its siblings are not held down to what it has."""
+    """docs/papers/hdrf.md 2.9: the siblings of a blocked child are not held down to its share."""
     root, by = fig4(5, 4, 3)
     found = update_shares(root, (10, 10), (True, True), "static", {by["a"], by["b"]})
     assert not found[by["c"]].active
@@ -110,7 +114,7 @@ def test_blocked_is_who_fits_nowhere_now_whatever_is_free_in_sum():
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_where_none_is_active_nothing_is_scaled(setting):
-    """All resources are full: plain sums."""
+    """If all resources are full, the vectors are plain sums."""
     root, by = fig4(3, 7, 10)
     found = update_shares(root, (10, 10), (False, False), setting)
     assert found[by["n2"]].vector == (7, 10)
@@ -120,7 +124,9 @@ def test_where_none_is_active_nothing_is_scaled(setting):
 
 @pytest.mark.parametrize("setting", LETTER)
 def test_weights_divide_what_is_compared(setting):
-    """Resolution 12: child j of weight w is scaled to M * w; its parent's weight counts above."""
+    """Resolution 12: a child of weight w is scaled to M * w; its parent's weight counts one level
+    up.
+    """
     a, b = leaf("a", (1, 0), 2, weight=1), leaf("b", (0, 1), 9, weight=3)
     root = Node("r", children=[Node("n", 5, children=[a, b])])
     found = update_shares(root, (10, 10), (True, True), setting)
@@ -130,13 +136,15 @@ def test_weights_divide_what_is_compared(setting):
 
 
 def test_an_unknown_setting_is_refused():
-    """One clear error, naming what there is."""
+    """There is one clear error, which lists the settings."""
     with pytest.raises(ValueError, match="look_ahead, static, cap, prose"):
         update_shares(fig4(0, 0, 0)[0], (10, 10), (True, True), "other")
 
 
 def test_saturated_is_what_the_largest_demanded_task_does_not_find():
-    """Resolution 11: q is the largest demand with headroom, the smallest without; 0 is full."""
+    """Resolution 11: q is the largest demand with headroom and the smallest without; a resource
+    with 0 free is full.
+    """
     tasks = [(3, 0, 0), (1, 2, 0)]
     assert largest_demand(tasks, 3) == [3, 2, 0]
     assert largest_demand(tasks, 3, headroom=False) == [1, 2, 0]
@@ -145,7 +153,7 @@ def test_saturated_is_what_the_largest_demanded_task_does_not_find():
 
 
 def test_a_resource_of_which_there_is_nothing_counts_in_no_share():
-    """docs/papers/hdrf.md 2.8; and who holds nothing has the share 0."""
+    """docs/papers/hdrf.md 2.8; a node that uses nothing has the share 0."""
     assert dominant_share((4, 1), (10, 0)) == 0.4
     assert dominant_share((0, 0), (10, 10)) == 0
     assert dominant_share((9, 1), (10, 10), over=[1]) == 0.1
@@ -159,8 +167,8 @@ def test_plain_sums_are_what_starves():
 
 
 def test_collapsed_weights_are_products_along_the_path():
-    """The paper's section 3.2: n1,1 gets 1/2, each leaf of n2 1/4; who does not count gets
-    nothing.
+    """The paper's section 3.2: n1,1 gets 1/2 and each leaf of n2 1/4; a leaf that does not count
+    gets nothing.
     """
     root, by = fig4(0, 0, 0)
     fixed = collapsed_weights(root)
@@ -170,7 +178,7 @@ def test_collapsed_weights_are_products_along_the_path():
 
 
 def test_the_target_of_recalculated_weights_does_not_overpay_a_sibling():
-    """docs/papers/hdrf.md 2.3: a1 stops at 0.1, so a2 is to have 0.4 and b 0.5, not 0.45 each."""
+    """docs/papers/hdrf.md 2.3: a1 stops at 0.1, so a2 should get 0.4 and b 0.5, not 0.45 each."""
     a1, a2, b = leaf("a1", (1,), 10, wants=False), leaf("a2", (1,)), leaf("b", (1,))
     root = Node("r", children=[Node("a", children=[a1, a2]), b])
     target = collapsed_target(root, (100,))
@@ -184,7 +192,9 @@ def test_the_target_of_recalculated_weights_does_not_overpay_a_sibling():
 
 
 def test_the_target_renews_the_weights_when_a_resource_is_full():
-    """n1,1 (1,1) of Fig 4: at 2/3, 1/3, 1/3 the CPUs are gone, and n2,2 has no GPU left to grow."""
+    """With n1,1 (1,1) of Fig 4 the CPUs are gone at 2/3, 1/3, 1/3, and n2,2 has no GPU left to
+    grow.
+    """
     a, b, c = leaf("a", (1, 1)), leaf("b", (1, 0)), leaf("c", (0, 1))
     root = Node("r", children=[Node("n1", children=[a]), Node("n2", children=[b, c])])
     target = collapsed_target(root, (10, 10))

@@ -1,4 +1,6 @@
-"""Every worked example of the paper, from empty and under churn, for H-DRF and for what fails."""
+"""Every worked example of the paper, from empty and under churn, for H-DRF and for the rules that
+fail.
+"""
 
 from functools import partial
 
@@ -34,14 +36,18 @@ SLOT_WEIGHTS = {"n2,2": 2.0, "n2,3": 2.0}
 
 @pytest.mark.parametrize("rule", ROUNDS)
 def test_480_slots_are_divided_by_weight(rule):
-    """The paper's section 2.1: n1 has 240, the children of n2 48, 96 and 96, whatever the rule."""
+    """The paper's section 2.1: under every rule n1 has 240, and the children of n2 have 48, 96 and
+    96.
+    """
     running = Running(rule, tree(SLOTS, SLOT_WEIGHTS), (480,))
     assert running.tasks == [240, 48, 96, 96]
 
 
 @pytest.mark.parametrize("rule", [*DESCENDING, "collapsed_recalculated"])
 def test_what_a_child_leaves_goes_to_its_siblings(rule):
-    """n2,3 leaves: 80 and 160, and n1 stays at 240; fixed collapsed weights give n1 300."""
+    """When n2,3 leaves, its siblings have 80 and 160, and n1 stays at 240. Fixed collapsed weights
+    give n1 300.
+    """
     running = Running(rule, tree(SLOTS, SLOT_WEIGHTS), (480,))
     running.stop("n2,3")
     assert running.tasks == [240, 80, 160, 0]
@@ -52,7 +58,7 @@ def test_what_a_child_leaves_goes_to_its_siblings(rule):
 
 @pytest.mark.parametrize("rule", ROUNDS)
 def test_fig_3_is_plain_drf(rule):
-    """(3,2) and (2,3) of 100 and 100: 20 tasks each, shares of 0.6."""
+    """Tasks of (3,2) and (2,3) in a cluster of 100 and 100 get 20 tasks each and shares of 0.6."""
     root = tree({"a": (3, 2), "b": (2, 3)})
     running = Running(rule, root, (100, 100), headroom=False)
     running.churn(20)
@@ -62,8 +68,8 @@ def test_fig_3_is_plain_drf(rule):
 
 @pytest.mark.parametrize("rule", [*SETTINGS, "per_level_drf"])
 def test_where_every_task_needs_every_resource_there_is_nothing_to_choose(rule):
-    """Property 16's example: a{(4,1), (1,4)} and b{(2,1)} of 400 and 400, from empty and under
-    churn: 40, 40 and 100.
+    """Property 16's example: a{(4,1), (1,4)} and b{(2,1)} in a cluster of 400 and 400 get 40, 40
+    and 100 tasks, from empty and under churn.
     """
     root = tree({"a": {"a1": (4, 1), "a2": (1, 4)}, "b": {"b1": (2, 1)}})
     running = Running(rule, root, (400, 400), headroom=False)
@@ -86,12 +92,14 @@ def test_where_every_task_needs_every_resource_there_is_nothing_to_choose(rule):
     ],
 )  # fmt: skip
 def test_h_drf_gives_the_static_allocation_and_keeps_it(setting, spec, capacity, tasks):
-    """By Algorithm 1, from empty, and after tasks of all leaves have ended in turn."""
+    """The tasks are those of Algorithm 1, from empty and after tasks of all leaves have ended in
+    turn.
+    """
     assert list(static_hdrf_tasks(tree(spec), capacity).values()) == tasks
     running = Running(setting, tree(spec), capacity, headroom=False)
     assert running.tasks == tasks
     running.churn(40)
-    apart = 1 if setting == "look_ahead" else 0  # level by the next task, in 3.4
+    apart = 1 if setting == "look_ahead" else 0  # # equal up to the next task, in 3.4
     assert all(abs(a - b) <= apart for a, b in zip(running.tasks, tasks, strict=True))
 
 
@@ -101,7 +109,9 @@ def test_h_drf_gives_the_static_allocation_and_keeps_it(setting, spec, capacity,
      (FIG_6, [0.6, 0.3, 0.3])],
 )  # fmt: skip
 def test_the_fluid_fill_gives_the_papers_shares(spec, shares):
-    """Algorithm 1 in slices of a thousandth, of unequal capacities; inner nodes hold sums."""
+    """Algorithm 1 runs in slices of a thousandth with unequal capacities; inner nodes have the sums
+    of their leaves.
+    """
     root, capacity = tree(spec), (40, 7)
     for leaf in root.leaves():
         leaf.demand = tuple(t * c for t, c in zip(leaf.demand, capacity, strict=True))
@@ -113,7 +123,7 @@ def test_the_fluid_fill_gives_the_papers_shares(spec, shares):
 
 
 def test_per_level_drf_starts_right_and_starves_under_churn():
-    """The paper's section 3.3: n2,1 loses a task each time, till n1,1 has all CPUs."""
+    """The paper's section 3.3: n2,1 loses a task in each round until n1,1 has all CPUs."""
     running = Running("per_level_drf", tree(FIG_4), (10, 10))
     seen = [running.tasks]
     for _ in range(6):
@@ -123,8 +133,8 @@ def test_per_level_drf_starts_right_and_starves_under_churn():
 
 
 def test_collapsed_weights_leave_an_inner_node_below_its_guarantee():
-    """The paper's section 3.2, Fig 4 with n1,1 = (1,1): 2/3, 1/3, 1/3, so n2 has 33 % of anything
-    for 50 %.
+    """The paper's section 3.2, Fig 4 with n1,1 = (1,1): the shares are 2/3, 1/3, 1/3, so n2 has 33
+    % of each resource instead of 50 %.
     """
     for rule in ("collapsed_fixed", "collapsed_recalculated"):
         running = Running(rule, tree(FIG_4_BOTH), (12, 12))
@@ -136,14 +146,14 @@ def test_collapsed_weights_leave_an_inner_node_below_its_guarantee():
 
 
 def test_collapsed_weights_are_right_for_one_resource():
-    """The paper's section 3.2, all three (1,0): 0.5, 0.25, 0.25."""
+    """The paper's section 3.2: if all three are (1,0), the shares are 0.5, 0.25, 0.25."""
     spec = {"n1": {"a": (1, 0)}, "n2": {"b": (1, 0), "c": (1, 0)}}
     for rule in ("collapsed_fixed", "collapsed_recalculated"):
         assert Running(rule, tree(spec), (12, 12)).tasks == [6, 3, 3]
 
 
 def test_rescaling_alone_favours_who_has_a_small_sibling():
-    """Fig 5: n3,2 gets 2/3 of the GPUs, n4,1 1/3, from empty and under churn."""
+    """Fig 5: n3,2 gets 2/3 of the GPUs and n4,1 1/3, from empty and under churn."""
     running = Running("rescale_only", tree(FIG_5), (12, 12))
     assert running.tasks == [4, 4, 4, 8, 4]
     running.churn(20)
@@ -151,7 +161,7 @@ def test_rescaling_alone_favours_who_has_a_small_sibling():
 
 
 def test_ignoring_blocked_nodes_alone_starves_under_churn():
-    """The paper's section 3.4: n2,1 needs a little GPU, so n2,2 is not blocked when one of its
+    """The paper's section 3.4: n2,1 needs a few GPUs, so n2,2 is not blocked when one of n2,1's
     tasks ends.
     """
     running = Running("ignore_blocked_only", tree(SMALL_TASKS), (100, 100))
@@ -162,7 +172,7 @@ def test_ignoring_blocked_nodes_alone_starves_under_churn():
 
 @every_setting
 def test_who_leaves_may_cost_another_organisation_its_share(setting):
-    """Fig 7: n2,2 stops, and n1 falls from 60 % to 50 %: H-DRF is not population monotone."""
+    """Fig 7: n2,2 stops, and n1 falls from 60 % to 50 %, so H-DRF is not population monotone."""
     running = Running(setting, tree(FIG_6), (300, 300), headroom=False)
     running.stop("n2,2")
     running.churn(40)
@@ -173,8 +183,9 @@ def test_who_leaves_may_cost_another_organisation_its_share(setting):
 
 @every_setting
 def test_the_phases_of_figs_8_and_9(setting):
-    """49 servers of 16 GB, 4 CPU, 4 GPU, weights 4:1: CPU .8/.1/.1 and all GPUs; n1,1 done: .5
-    each; n2,2 done too: all CPUs for n2,1.
+    """On 49 servers of 16 GB, 4 CPU and 4 GPU, with weights 4:1, the CPUs are shared .8/.1/.1 and
+    n1,2 has all GPUs. After n1,1 is done, n2's leaves get .5 each; after n2,2 is done too, n2,1
+    gets all CPUs.
     """
     spec = {"n1": {"n1,1": (1, 1, 0), "n1,2": (1, 0, 1)},
             "n2": {"n2,1": (1, 1, 0), "n2,2": (1, 1, 0)}}  # fmt: skip
@@ -194,8 +205,9 @@ MANY = [((5, 1), 4, (2, 2)), ((60, 60), 40, (20, 20)), ((60, 1), 40, (20, 20)),
 
 @pytest.mark.parametrize(("counts", "slots", "want"), MANY)
 def test_more_leaves_than_slots_do_not_take_a_siblings_half(counts, slots, want):
-    """docs/papers/hdrf.md 2.9: one leaf of each two has no task, and the organisations share alike.
-    By the letter of the paper M is then 0 on both sides, and ties decide.
+    """docs/papers/hdrf.md 2.9: in each of two organisations a leaf has no task, and the
+    organisations share equally. By the letter of the paper M is then 0 on both sides, and ties
+    decide.
     """
 
     def shared(rule: str) -> tuple[int, ...]:
@@ -220,7 +232,9 @@ def test_more_leaves_than_slots_do_not_take_a_siblings_half(counts, slots, want)
     ],
 )
 def test_shares_over_saturated_resources_too_keep_the_static_split(rule, tasks):
-    """docs/papers/hdrf.md 2.6: both resources full, unequal weights inside the organisations."""
+    """docs/papers/hdrf.md 2.6: both resources are full, and the weights inside the organisations
+    are unequal.
+    """
     root = tree(BOTH_FULL, BOTH_FULL_WEIGHTS)
     assert list(static_hdrf_tasks(root, (120, 120)).values()) == pytest.approx(
         [40, 80, 80, 40], abs=1
@@ -236,8 +250,8 @@ def test_shares_over_saturated_resources_too_keep_the_static_split(rule, tasks):
     [("look_ahead", 0.5), ("static", 0.5), ("cap", 0.5), ("prose", 0.2 / 1.1)],
 )
 def test_a_blocked_sibling_that_enters_whole_takes_a_leaf_its_guarantee(rule, share):
-    """docs/papers/hdrf.md 2.6: a2 (GPU, .8 mem) fills the GPUs; unscaled, a1 settles at
-    (1 - e) / (1 + d), below its guarantee of 1/4.
+    """docs/papers/hdrf.md 2.6: a2 (GPU, .8 mem) fills the GPUs. Unscaled, it lets a1 settle at (1 -
+    e) / (1 + d), below a1's guarantee of 1/4.
     """
     root = tree({"a": {"a1": (10, 0, 1), "a2": (0, 10, 8)}, "b": {"b1": (10, 0, 0)}})
     assert guarantees(root)[next(root.leaves())] == 0.25
@@ -248,10 +262,10 @@ def test_a_blocked_sibling_that_enters_whole_takes_a_leaf_its_guarantee(rule, sh
 
 @pytest.mark.parametrize("names", ["AB", "BA"])
 def test_static_settles_a_plateau_by_order_alone_unless_ties_look_at_what_is_left(names):
-    """Not in the paper: A and B are alike, their CPUs are full and decide their shares, and C is
-    level with them. GPUs raise neither's share, so Algorithm 1 gives the first one 30, the other
-    10. Shares over what is left (cap, prose) treat them alike; so does `static` with even ties,
-    which `look_ahead` has always.
+    """This is not in the paper. A and B are alike, their CPUs are full and decide their shares, and
+    C has the same share. GPUs raise neither's share, so Algorithm 1 gives the first one 30 and the
+    other 10. Shares over what is left (cap, prose) treat them alike; so does `static` with even
+    ties, which `look_ahead` always uses.
     """
     like = {"cpu": (1, 0), "gpu": (0, 1)}
     spec = {n: {f"{n}.{k}": v for k, v in like.items()} for n in names} | {"C": (0, 1)}
@@ -269,7 +283,9 @@ def test_static_settles_a_plateau_by_order_alone_unless_ties_look_at_what_is_lef
 
 @pytest.mark.parametrize(("headroom", "tasks"), [(True, [1, 1]), (False, [8, 0])])
 def test_headroom_lets_a_large_task_in_that_came_late(headroom, tasks):
-    """A small task goes only where the largest fits, at the price of what idles meanwhile."""
+    """A small task is placed only where the largest fits; the price is the room that idles
+    meanwhile.
+    """
     root = tree({"small": (1, 1), "large": (4, 4)})
     _, large = root.leaves()
     large.wants = False
@@ -280,7 +296,9 @@ def test_headroom_lets_a_large_task_in_that_came_late(headroom, tasks):
 
 
 def late(rule: str, **more) -> Running:
-    """c, which needs a CPU and a GPU, comes when a holds all CPUs and b all GPUs."""
+    """Return the state in which c, which needs a CPU and a GPU, comes after a took all CPUs and b
+    all GPUs.
+    """
     root = tree(JOINT)
     *_, c = root.leaves()
     c.wants = False
@@ -294,15 +312,16 @@ def late(rule: str, **more) -> Running:
 @pytest.mark.parametrize("headroom", [True, False])
 @pytest.mark.parametrize("rule", ROUNDS)
 def test_who_needs_what_others_free_apart_starves_unless_it_is_kept_for_it(rule, headroom):
-    """Not in the paper, and true of plain DRF: a CPU alone or a GPU alone fits only whom it came
-    from. Where room is reserved, c has its third; static is a half, so the rest is not mended.
+    """This is not in the paper, but is also true of plain DRF: a single free CPU or GPU fits only
+    the leaf that freed it. If room is reserved, c has its third. The static allocation gives it a
+    half; that difference stays.
     """
     assert late(rule, headroom=headroom).tasks == [30, 30, 0]
     assert late(rule, headroom=headroom, reserve=True).tasks == [20, 20, 10]
 
 
 def test_room_is_held_on_one_server_alone():
-    """The others go on: of four servers one idles for a while, and then none."""
+    """The others continue: of four servers one idles for a while, and then none."""
     root = tree(JOINT)
     *_, c = root.leaves()
     c.wants = False
@@ -320,7 +339,9 @@ def test_room_is_held_on_one_server_alone():
 
 
 def test_guarantees_count_demanding_siblings_alone():
-    """Fig 1 of the paper's kind: weights by level; who wants nothing is guaranteed nothing."""
+    """As in Fig 1 of the paper, weights divide by level; a leaf that wants nothing is guaranteed
+    nothing.
+    """
     root = tree(SLOTS, SLOT_WEIGHTS)
     g = {n.member: v for n, v in guarantees(root).items()}
     assert g == pytest.approx(
@@ -331,7 +352,7 @@ def test_guarantees_count_demanding_siblings_alone():
 
 
 def test_the_static_fill_bounds_tasks_and_refuses_tasks_of_nothing():
-    """Who has all it wants leaves the rest to its siblings; an all-zero task is an error."""
+    """A leaf that has all it wants leaves the rest to its siblings; a task of zeros is an error."""
     root = tree(FIG_4)
     first, second, third = root.leaves()
     assert static_hdrf_tasks(root, (10, 10), {first: 2}) == {first: 2, second: 8, third: 10}
