@@ -1,4 +1,4 @@
-"""Jobs that come between two ticks: the reserve is the same as for those that come at one."""
+"""The reserve is the same for jobs that come between two ticks as for jobs that come at a tick."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ SMALL = ("j4", "j5", "j7", "j9", "j10", "j12")
 
 
 def run(policy: str, later_ms: int, seed: int) -> dict[str, tuple[int, int]]:
-    """Wait and completion of each job of S, all but the first of which come so much later; the
-    first begins the ticks.
+    """Return wait and completion of each job of S. The first job begins the ticks; all others come
+    ``later_ms`` later.
     """
     first, *others = (base := load(Path("dress-s"), seed=seed)).applications
     moved = [replace(each, submit_ms=each.submit_ms + later_ms) for each in others]
@@ -31,8 +31,8 @@ def run(policy: str, later_ms: int, seed: int) -> dict[str, tuple[int, int]]:
 @pytest.mark.parametrize("later_ms", [0, 5, 50, 370, 990])
 @pytest.mark.parametrize("seed", [1, 4])
 def test_the_reserve_does_not_depend_on_when_in_a_tick_jobs_come(later_ms, seed):
-    """J7 starts at once and small jobs end sooner. What is served eagerly was once unknown to the
-    tick after it, which then reserved nothing: J7 waited for 40 to 65 s.
+    """J7 starts at once, and small jobs end sooner. Earlier the tick after an eager allocation did
+    not know of it and reserved nothing, so J7 waited for 40 to 65 s.
     """
     ours, stock = run("dress", later_ms, seed), run("capacity", later_ms, seed)
     assert ours["j7"][0] <= 5_000 < stock["j7"][0]

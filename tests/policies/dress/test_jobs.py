@@ -1,4 +1,6 @@
-"""From events to trackers: what counts as a start, an end, a task that waits, and for how long."""
+"""Tests of how events lead to trackers: what counts as a start, an end or a task that waits, and
+for how long.
+"""
 
 from dataclasses import replace
 
@@ -10,7 +12,7 @@ from loomcard.wire import messages as r
 
 
 def test_what_large_jobs_are_allocated_counts_as_held_until_the_tick():
-    """Allocates add to it at once, releases leave it only at the next tick."""
+    """An allocation is added at once; a release is subtracted only at the next tick."""
     cluster = dress()
     come(cluster, a1=30)
     allocated = cluster.round()
@@ -24,7 +26,7 @@ def test_what_large_jobs_are_allocated_counts_as_held_until_the_tick():
 
 
 def test_a_allocated_task_that_does_not_run_yet_belongs_to_the_phases_width():
-    """Four are allocated and nothing is asked for any more; one runs."""
+    """Four tasks are allocated, nothing more is asked for, and one task runs."""
     cluster = dress()
     come(cluster, a1=4)
     begin(cluster, cluster.round()[:1])
@@ -34,8 +36,8 @@ def test_a_allocated_task_that_does_not_run_yet_belongs_to_the_phases_width():
 
 
 def test_a_job_is_followed_until_its_windows_are_empty():
-    """Ten tasks start over 18 s, six end at once and then nothing happens: what trails is passed
-    on, and no release is forecast any more.
+    """Ten tasks start over 18 s, six end at once, and then nothing happens. The trailing tasks are
+    passed on, and no release is forecast any more.
     """
     cluster = dress()
     come(cluster, a1=10)
@@ -66,7 +68,9 @@ def test_a_job_is_followed_until_its_windows_are_empty():
     ],
 )
 def test_only_some_ends_are_part_of_a_burst(kind, status, counts):
-    """Any frees the container; ends with exit status 0, and releases by the job, are counted."""
+    """Every end frees the container. Ends with exit status 0, and releases by the job, are
+    counted.
+    """
     cluster = dress()
     come(cluster, a1=3)
     allocated = cluster.round()
@@ -80,7 +84,7 @@ def test_only_some_ends_are_part_of_a_burst(kind, status, counts):
 
 
 def test_a_recovered_container_is_carried():
-    """No plan of this process placed it, and nobody saw it start."""
+    """No plan of this process placed the container, and its start was not seen."""
     cluster = dress()
     come(cluster, a1=2)
     first = cluster.round()[0]
@@ -93,7 +97,7 @@ def test_a_recovered_container_is_carried():
 
 
 def test_a_start_that_is_reported_with_a_new_memory_is_a_start():
-    """What ran before is carried, what begins in that very call is seen to begin."""
+    """A task that ran before is carried; one that begins in that very call is seen to begin."""
     cluster = dress()
     come(cluster, a1=4)
     allocated = cluster.round()

@@ -1,4 +1,4 @@
-"""Options that change what DRESS does, and those that cannot be."""
+"""Tests of options that change what DRESS does, and of options that are refused."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from loomcard.testing.cluster import Cluster
 
 
 def test_the_smallest_demand_goes_first_where_the_order_says_so():
-    """Within a category; else the first submitted."""
+    """The smallest demand is first within a category; otherwise the first submitted is."""
     for order, first in (("submission", 1), ("demand", 2)):
         cluster = dress(dmin=0.06, dmax=0.06, order=order)
         come(cluster, a1=9, a2=4)
@@ -19,15 +19,15 @@ def test_the_smallest_demand_goes_first_where_the_order_says_so():
 
 
 def test_the_windows_are_those_of_the_options():
-    """Window, t_s and t_e, each in its place."""
+    """Window, t_s and t_e come from their own options."""
     options = Dress(phase_window_ms=7000, start_threshold=3, finish_threshold=4)
     assert options.windows == Windows(7000, start=3, finish=4)
 
 
 @pytest.mark.parametrize(("pack", "held"), [("whole", [0, 1, 1]), ("partial", [0, 3, 6])])
 def test_what_is_too_little_for_a_small_job_adds_up(pack, held):
-    """Three containers end each second, and the small job waits for nine: as printed it has its
-    first alone, with ``pack: partial`` each time all that there is.
+    """Three containers end each second, and the small job waits for nine. As printed it gets only
+    its first container; with ``pack: partial`` it gets all that is free each time.
     """
     cluster, found = full(pack=pack), []
     for first in (1, 4, 7):
@@ -39,7 +39,7 @@ def test_what_is_too_little_for_a_small_job_adds_up(pack, held):
 
 
 def test_a_large_job_that_waited_too_long_is_not_delayed_further():
-    """With ``age_ms`` its category's leftovers are kept for it once it is old enough."""
+    """With ``age_ms`` the leftovers of its category are kept for it once it is old enough."""
     deltas = []
     for age_ms in (0, 5 * SECOND):
         cluster = full(age_ms=age_ms)
@@ -55,7 +55,7 @@ def test_a_large_job_that_waited_too_long_is_not_delayed_further():
 
 
 def test_a_large_job_without_a_task_is_not_delayed_further_either():
-    """As above, of one that had tasks before: it asked long ago, and has none now."""
+    """The same holds for a job that had tasks before: it asked long ago, and has none now."""
     deltas = []
     for age_ms in (0, 5 * SECOND):
         cluster = dress(reading="printed", age_ms=age_ms)
@@ -79,15 +79,15 @@ def test_a_large_job_without_a_task_is_not_delayed_further_either():
 
 @register("dress-unchecked")
 class Unchecked(Dress):
-    """Options that no configuration may have."""
+    """Dress with options that no configuration may have."""
 
     def __post_init__(self) -> None:
-        """No checks."""
+        """Skip the checks."""
 
 
 @pytest.mark.parametrize("theta", [0.0, 1.0])
 def test_with_one_category_it_is_first_in_first_out(theta):
-    """Property 15: first come, first served."""
+    """Property 15: the first job to come is the first to be served."""
     cluster = Cluster(flat("dress-unchecked", theta=theta, order="submission"), nodes=HUNDRED)
     come(cluster, a1=30, a2=50, a3=40)
     allocated = cluster.round()
@@ -111,6 +111,6 @@ def test_with_one_category_it_is_first_in_first_out(theta):
     ],
 )
 def test_options_that_cannot_be_are_refused(options, says):
-    """Each names the option and what is expected."""
+    """The error names the option and what is expected."""
     with pytest.raises(ValueError, match=says):
         Dress(**options)

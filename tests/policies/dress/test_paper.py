@@ -1,5 +1,5 @@
-"""The paper's rules: who is small, Equation 9, Algorithm 3 in containers and over several resources
-(docs/papers/dress.md 2.2, 2.5, 2.6, 2.8, 4.3, 4.4; properties 1, 5 to 8, 11, 13).
+"""Tests of the paper's rules: which jobs are small, Equation 9, Algorithm 3 in containers and over
+several resources (docs/papers/dress.md 2.2, 2.5, 2.6, 2.8, 4.3, 4.4; properties 1, 5 to 8, 11, 13).
 """
 
 from dataclasses import replace
@@ -36,26 +36,30 @@ RULE = Rule(0.02, 0.98)
     ],
 )
 def test_a_job_is_large_when_it_demands_more_than_its_part(r, tot, theta, want):
-    """Strictly more than theta * tot."""
+    """A job is large if it demands strictly more than theta * tot."""
     assert classify([r], [tot], theta) == want
 
 
 @given(r=COUNTS, tot=st.integers(1, 500), theta=st.floats(0.01, 0.99), factor=st.integers(1, 50))
 def test_classification_depends_on_the_ratio_alone(r, tot, theta, factor):
-    """Property 13: scaling demand and cluster alike changes nothing, off the very border."""
+    """Property 13: scaling demand and cluster by one factor changes nothing, except exactly at the
+    border.
+    """
     if abs(r - theta * tot) > 1e-6:
         assert classify([r * factor], [tot * factor], theta) == classify([r], [tot], theta)
 
 
 def test_the_dominant_share_decides_over_several_resources():
-    """Much of one resource is large; what nobody asks for does not count; what is nowhere does."""
+    """A job that demands much of one resource is large. A resource that it does not ask for does
+    not count; one that the cluster does not have does.
+    """
     assert classify((1024, 1, 0), (10240, 10, 0), 0.1) == SMALL
     assert classify((1024, 2, 0), (10240, 10, 0), 0.1) == LARGE
     assert classify((1024, 1, 1), (10240, 10, 0), 0.1) == LARGE
 
 
 def phase(gamma=100, dps=5, c=10, running=None):
-    """A phase that releases, of which all run unless said."""
+    """Return a phase that releases tasks, all of which run unless ``running`` says otherwise."""
     tasks = dict.fromkeys(range(c if running is None else running), (1,))
     return Phase(psf=0, psl=dps, c=c, dps=dps, gamma=gamma, running=tasks)
 
@@ -65,31 +69,31 @@ def phase(gamma=100, dps=5, c=10, running=None):
     [(100, 0, 2), (101, 2, 2), (103, 6, 2), (105, 10, 0), (106, 10, 0)],
 )
 def test_equation_9_by_hand(t, released, expected):
-    """Worked example 4.3: gamma=100, dps=5, c=10."""
+    """The values are those of worked example 4.3: gamma=100, dps=5, c=10."""
     assert phase_cum(t, 0, 100, 5, 10) == released
     assert phase_expected(t, 1, 0, phase()) == expected
 
 
 def test_nothing_is_released_before_the_job():
-    """No gamma yet, not started."""
+    """Nothing is released without a gamma or before the start."""
     assert phase_cum(103, None, 100, 5, 10) == 0
     assert phase_cum(103, 0, None, 5, 10) == phase_cum(100, 0, 100, 5, 10) == 0
     assert phase_cum(1000, 0, 100, 5, 10) == 10
 
 
 def test_tasks_that_started_together_are_released_within_a_tick():
-    """dps = 0 counts as tau (docs/papers/dress.md 3-16)."""
+    """A dps of 0 counts as tau (docs/papers/dress.md 3-16)."""
     assert phase_cum(101, 0, 100, 0, 10) == 10
     assert phase_expected(100, 1, 0, phase(dps=0)) == 10
 
 
 def test_no_more_is_expected_than_still_runs():
-    """Eight of ten are gone already."""
+    """Eight of ten tasks have ended already."""
     assert phase_expected(100, 5, 0, phase(running=2)) == 2
 
 
 def test_an_open_phase_is_forecast_by_its_variation_so_far():
-    """Short tasks end before the last one has started."""
+    """Short tasks end before the last task has started."""
     early = phase()
     early.psl, early.dps = 4, None
     assert phase_expected(100, 1, 0, early) == 2.5
@@ -99,7 +103,7 @@ def test_an_open_phase_is_forecast_by_its_variation_so_far():
     gamma=st.integers(0, 50), dps=st.integers(0, 40), c=st.integers(0, 30), gone=st.integers(0, 30)
 )
 def test_forecasts_stay_within_the_phase(gamma, dps, c, gone):
-    """Property 11: 0 <= expected <= running; over all ticks at most c."""
+    """Property 11: 0 <= expected <= running, and over all ticks the sum is at most c."""
     each = phase(gamma, dps, c, max(0, c - gone))
     found = [phase_expected(t, 1, 0, each) for t in range(100)]
     assert all(0 <= x <= len(each.running) for x in found)
@@ -107,7 +111,9 @@ def test_forecasts_stay_within_the_phase(gamma, dps, c, gone):
 
 
 def listing(delta, tot, ac1, ac2, f1, f2, sd, ld, dmin=0.0, dmax=1.0):
-    """Algorithm 3 in containers, line by line: what ``adjust`` is compared with."""
+    """Return the new delta by Algorithm 3 in containers, line by line; ``adjust`` is compared with
+    it.
+    """
     small, large = sorted(r for r in sd if r > 0), sorted(r for r in ld if r > 0)
     p1, p2 = sum(small), sum(large)
     a1, a2 = ac1 + f1, ac2 + f2
@@ -136,7 +142,7 @@ def listing(delta, tot, ac1, ac2, f1, f2, sd, ld, dmin=0.0, dmax=1.0):
 
 
 def one_type(tot, ac1, ac2, f1, f2, sd, ld, shape=(1.0,)):
-    """So many containers as vectors: each container is ``shape``."""
+    """Return numbers of containers as vectors; each container is ``shape``."""
 
     def of(x):
         return [x * part for part in shape]
@@ -146,7 +152,7 @@ def one_type(tot, ac1, ac2, f1, f2, sd, ld, shape=(1.0,)):
 
 
 def adjusted(delta, *situation, rule=RULE, shape=(1.0,)):
-    """Algorithm 3 over vectors, from a situation in containers."""
+    """Return the new delta by Algorithm 3 over vectors, from a situation in containers."""
     return adjust(delta, one_type(*situation, shape=shape), rule)[0]
 
 
@@ -163,7 +169,9 @@ def adjusted(delta, *situation, rule=RULE, shape=(1.0,)):
     ],
 )
 def test_algorithm_3_by_hand(ac, f, sd, ld, want):
-    """docs/papers/dress.md 4.4, tot=50, delta=0.20; and a defect's mending in each further row."""
+    """The cases are those of docs/papers/dress.md 4.4 with tot=50 and delta=0.20; each further row
+    shows the repair of a defect.
+    """
     situation = (50, *ac, *f, sd, ld)
     assert listing(0.20, *situation, 0.02, 0.98) == pytest.approx(want)
     assert adjusted(0.20, *situation) == pytest.approx(want)
@@ -171,7 +179,7 @@ def test_algorithm_3_by_hand(ac, f, sd, ld, want):
 
 @st.composite
 def situations(draw):
-    """delta, tot, ac1, ac2, f1, f2, pending demands of SD and LD; what SD holds."""
+    """Draw delta, tot, ac1, ac2, f1, f2, the pending demands of SD and LD, and what SD uses."""
     tot = draw(st.integers(2, 100))
     used1, used2 = draw(st.integers(0, tot)), draw(st.integers(0, tot))
     delta = draw(SHARES)
@@ -184,8 +192,8 @@ def situations(draw):
 
 @given(ac=st.tuples(COUNTS, COUNTS), used=st.tuples(COUNTS, COUNTS), delta=SHARES)
 def test_what_is_free_is_split_without_rest(ac, used, delta):
-    """Property 2: ac1 + ac2 = ac, none below 0; printed: no more than SMALL's quota leaves it;
-    share: delta of it.
+    """Property 2: ac1 + ac2 = ac, and neither is below 0. With ``printed`` ac1 is at most what
+    SMALL's quota leaves, with ``share`` it is delta of ac.
     """
     quota = [delta * 500] * 2
     for reading in ("printed", "share"):
@@ -201,7 +209,9 @@ def test_what_is_free_is_split_without_rest(ac, used, delta):
 
 @given(each=situations())
 def test_delta_stays_within_its_bounds(each):
-    """Property 1; and 5: idle keeps it, with one side silent it moves to the other."""
+    """Properties 1 and 5: with both sides idle delta stays; with one side silent it moves to the
+    other.
+    """
     delta, tot, ac1, ac2, f1, f2, sd, ld, _ = each
     found = adjusted(delta, tot, ac1, ac2, f1, f2, sd, ld, rule=Rule(0.05, 0.95))
     assert 0.05 <= found <= 0.95
@@ -214,7 +224,7 @@ def test_delta_stays_within_its_bounds(each):
 
 @given(each=situations())
 def test_packing_never_takes_from_small_jobs(each):
-    """Property 6: with no small job that fits the leftovers delta is the same."""
+    """Property 6: if no small job fits the leftovers, delta stays the same."""
     delta, tot, ac1, ac2, f1, f2, sd, ld, _ = each
     assume(ac1 + f1 < sum(sd) and ac2 + f2 < sum(ld))
     found = adjusted(delta, tot, ac1, ac2, f1, f2, sd, ld, rule=Rule())
@@ -225,7 +235,7 @@ def test_packing_never_takes_from_small_jobs(each):
 
 @given(each=situations(), sd=st.lists(st.integers(1, 9), min_size=1, max_size=6))
 def test_more_small_demand_never_shrinks_the_share(each, sd):
-    """Property 7, in branch 1: what is free and forecast suffices for it."""
+    """Property 7 in branch 1: what is free and forecast is enough for the demand."""
     delta, tot, _, ac2, f1, f2, _, ld, _ = each
     shares = [
         adjusted(delta, tot, sum(sd), ac2, f1, f2, sd[:n], ld, rule=Rule())
@@ -236,8 +246,8 @@ def test_more_small_demand_never_shrinks_the_share(each, sd):
 
 @given(each=situations())
 def test_what_is_free_for_small_jobs_is_given_to_them(each):
-    """Property 8, as printed: where ac1 >= p1 and no forecast, the new quota has room for all that
-    is pending.
+    """Property 8 as printed: if ac1 >= p1 and nothing is forecast, the new quota has room for all
+    that is pending.
     """
     delta, tot, _, _, _, f2, _, ld, used1 = each
     ac1 = max(0.0, delta * tot - used1)
@@ -248,7 +258,9 @@ def test_what_is_free_for_small_jobs_is_given_to_them(each):
 
 @given(each=situations())
 def test_vectors_of_equal_containers_are_the_papers_count(each):
-    """With one type, and with containers of the cluster's own shape and a type that is absent."""
+    """This holds for one type, and for containers of the cluster's own shape with a type that is
+    absent.
+    """
     plain = each[:8]
     want = listing(*plain, 0.02, 0.98)
     for shape in ((1.0,), (2.0, 0.0)):
@@ -257,8 +269,8 @@ def test_vectors_of_equal_containers_are_the_papers_count(each):
 
 @given(each=situations(), slim=st.floats(0.1, 1))
 def test_a_resource_that_never_runs_out_changes_nothing(each, slim):
-    """Equal containers that need less of a second type than the cluster has beside the first, and
-    both categories within their quotas: the paper's count.
+    """If equal containers need less of a second type than the cluster has, and both categories are
+    within their quotas, the result is the paper's count.
     """
     delta, tot, _, _, f1, f2, sd, ld, used1 = each
     quota, used2 = [delta * tot] * 2, f2
@@ -275,8 +287,8 @@ def test_a_resource_that_never_runs_out_changes_nothing(each, slim):
 
 
 def test_several_resources_by_hand():
-    """Surplus is the scarcest; "enough" is meant of every type; what moves counts by its dominant
-    share.
+    """The surplus is that of the scarcest type, "enough" refers to every type, and what moves
+    counts by its dominant share.
     """
     nothing = ((0, 0), (0, 0))
     shrink = DeltaInputs((100, 100), ((20, 10), (0, 0)), nothing, ([(5, 5)], [(9, 9)]))
@@ -286,13 +298,13 @@ def test_several_resources_by_hand():
     part = DeltaInputs((100, 100), ((0, 2), (9, 4)), nothing, ([(8, 10)], [(1, 50)]))
     assert adjust(0.3, part, RULE) == (pytest.approx(0.30), "pack")
     half, _ = adjust(0.3, part, replace(RULE, pack="partial"))
-    assert half == pytest.approx(0.34)  # half of the (8, 8) that it lacks
+    assert half == pytest.approx(0.34)  # # half of the (8, 8) that are missing
     grow = DeltaInputs((100, 100), ((2, 2), (9, 8)), nothing, ([(4, 6)], [(1, 3)]))
     assert adjust(0.3, grow, RULE) == (pytest.approx(0.35), "grow")
 
 
 def small_waits(free=(0, 9), f=(0, 0), sd=(4,), ld=(30,)):
-    """Of 100 containers."""
+    """Return a situation of 100 containers in which a small job waits."""
     return one_type(100, *free, *f, sd, ld)
 
 
@@ -313,5 +325,5 @@ def small_waits(free=(0, 9), f=(0, 0), sd=(4,), ld=(30,)):
     ],
 )  # fmt: skip
 def test_what_goes_beyond_the_paper_by_hand(rule, look, want):
-    """Each extension changes what it says, from delta=0.20."""
+    """Each extension changes what its name says, from delta=0.20."""
     assert adjust(0.20, look, replace(RULE, **rule))[0] == pytest.approx(want)

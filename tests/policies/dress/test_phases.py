@@ -1,4 +1,6 @@
-"""Algorithms 1 and 2: bursts, trailing and heading tasks, small phases (2.4; property 12)."""
+"""Tests of Algorithms 1 and 2: bursts, trailing and heading tasks, small phases (2.4; property
+12).
+"""
 
 from itertools import pairwise
 
@@ -7,11 +9,11 @@ from hypothesis import strategies as st
 
 from loomcard.policies.dress import Tracker, Windows
 
-TENTHS = Windows(window_ms=100)  # times below are tenths of a second, the window is 10 s
+TENTHS = Windows(window_ms=100)  # # the times below are tenths of a second; the window is 10 s
 
 
 def play(starts, ends=(), until=300, windows=TENTHS, waiting=None):
-    """A tracker after ticks of a second; tasks are numbered by their place in ``starts``."""
+    """Return a tracker after ticks of a second. Tasks are numbered by their place in ``starts``."""
     job = Tracker()
     for task, at in enumerate(starts):
         job.note_start(at, task)
@@ -24,12 +26,14 @@ def play(starts, ends=(), until=300, windows=TENTHS, waiting=None):
 
 
 def facts(job):
-    """What is said of each phase."""
+    """Return (c, psf, psl, dps, gamma) of each phase."""
     return [(p.c, p.psf, p.psl, p.dps, p.gamma) for p in job.phases]
 
 
 def test_a_burst_of_starts_is_a_phase():
-    """More than t_s starts within the window open it, a window without a start closes it."""
+    """More than t_s starts within the window open a phase, and a window without a start closes
+    it.
+    """
     job = play([5, 7, 9, 12, 20, 21, 35])
     assert facts(job) == [(7, 5, 35, 30, None)]
     assert job.alpha == 5
@@ -37,7 +41,7 @@ def test_a_burst_of_starts_is_a_phase():
 
 
 def test_the_next_burst_is_the_next_phase():
-    """Maps, and after a quiet window reduces."""
+    """The maps are one phase and, after a quiet window, the reduces are the next."""
     maps, reduces = [1, 2, 3, 4, 5, 6, 7], [200, 202, 204, 206, 208, 210]
     assert facts(play(maps + reduces, until=400, waiting=0)) == [
         (7, 1, 7, 6, None),
@@ -46,32 +50,36 @@ def test_the_next_burst_is_the_next_phase():
 
 
 def test_a_phase_that_trickles_swallows_the_next():
-    """12 tasks 3 s apart, then 12 more at t=80: one phase, c=24, dps=81.1 s (a remaining limit)."""
+    """12 tasks come 3 s apart, then 12 more at t=80. They are one phase with c=24 and dps=81.1 s (a
+    limit that remains).
+    """
     starts = [30 * i for i in range(12)] + [800 + i for i in range(12)]
     assert facts(play(starts, until=1200))[0][:4] == (24, 0, 811, 811)
 
 
 def test_four_reduces_are_a_phase():
-    """Four tasks never exceed 5, as printed; the threshold of a phase of four is 3."""
+    """As printed, four tasks never exceed 5. Here the threshold of a phase of four is 3."""
     assert facts(play([0, 1, 2, 3])) == [(4, 0, 3, 3, None)]
 
 
 def test_tasks_that_are_still_awaited_widen_a_phase():
-    """Of six tasks asked for together, the first three starts are no burst yet."""
+    """If six tasks were asked for together, the first three starts are no burst yet."""
     assert [p.burst for p in play([0, 1, 2], until=10, waiting=3).phases] == [False]
     assert [p.burst for p in play([0, 1, 2], until=10, waiting=0).phases] == [True]
 
 
 def test_a_heading_task_does_not_set_gamma():
-    """It ended long before the burst of ends, and gamma is the least of that window alone."""
+    """The task ended long before the burst of ends, and gamma is the least value of that window
+    alone.
+    """
     ends = [(0, 13), *((task, 180 + task) for task in range(1, 8))]
     [phase] = play([0] * 8, ends).phases
     assert phase.gamma == 181
 
 
 def test_trailing_tasks_count_to_the_next_phase():
-    """Two of eight go on when a window passes without an end; no next phase takes them over but
-    the one that begins later.
+    """Two of eight tasks still run when a window passes without an end. No earlier phase takes them
+    over, only one that begins later.
     """
     ends = [(task, 50 + task) for task in range(6)]
     windows = Windows(window_ms=100, finish=4)
@@ -85,7 +93,7 @@ def test_trailing_tasks_count_to_the_next_phase():
 
 
 def test_a_phase_passes_tasks_on_once():
-    """What it is given afterwards stays with it (docs/papers/dress.md 3-12)."""
+    """Tasks that a phase receives afterwards stay with it (docs/papers/dress.md 3-12)."""
     job = play([0] * 8 + [200] * 6, windows=TENTHS, until=400, waiting=0)
     first, second = job.phases
     first.gamma, second.gamma, second.moved = 300, 310, True
@@ -94,7 +102,7 @@ def test_a_phase_passes_tasks_on_once():
 
 
 def test_a_carried_task_only_leaves():
-    """Its end sets nothing in any phase."""
+    """The end of a carried task changes no phase."""
     ends = [(task, 50 + task) for task in range(6)] + [(6, 220), (7, 221)]
     job = play([0] * 8, ends, windows=Windows(window_ms=100, finish=4), until=220)
     assert sorted(job.carry) == [7]
@@ -102,14 +110,14 @@ def test_a_carried_task_only_leaves():
 
 
 def test_an_end_of_a_task_that_never_ran_frees_its_container_alone():
-    """Killed before RUNNING, or ended in the millisecond in which it began."""
+    """The task was killed before RUNNING, or ended in the millisecond in which it began."""
     job = play([0, 5], [(1, 5), (77, 9)])
     assert job.phases[0].c == 1
     assert list(job.owner) == [0]
 
 
 def test_a_task_that_failed_is_no_end_of_the_phase():
-    """It frees its container and does not count to the burst of ends."""
+    """The task frees its container but does not count towards the burst of ends."""
     job = Tracker()
     for task in range(4):
         job.note_start(0, task)
@@ -125,8 +133,9 @@ TASKS = st.lists(
 
 @given(tasks=TASKS, order=st.randoms(use_true_random=False))
 def test_the_tracker_loses_no_task(tasks, order):
-    """Property 12: sum of c and carry is starts less those that ended while carried; psf <= psl;
-    gamma is set once and tasks move once; equal times may come in any order.
+    """Property 12: the sum of c and carry is the number of starts less the tasks that ended while
+    carried; psf <= psl; gamma is set once, and tasks move once. Events of equal times may come in
+    any order.
     """
     events = []
     for task, (start, ran, ends, ok) in enumerate(tasks):

@@ -1,4 +1,6 @@
-"""The policy: who is small, what each category gets, ticks, and what happens to a cluster."""
+"""Tests of the policy: which jobs are small, what each category gets, ticks, and changes of the
+cluster.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +15,13 @@ from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
 EMPTY = SimpleNamespace(applications=())
-"""All of a view that is looked at for what was saved."""
+"""The only part of a view that is read to restore what was saved."""
 
 
 def test_an_unknown_jobs_am_is_small_until_its_tasks_are_known():
-    """It is in P1 and charged to SD; with a large demand its charge moves to LD."""
+    """The AM is in P1 and charged to SD. When the job's demand turns out to be large, its charge
+    moves to LD.
+    """
     cluster = dress()
     cluster.add_app(1)
     cluster.ask(1, 1, is_am=True, priority=0)
@@ -31,7 +35,7 @@ def test_an_unknown_jobs_am_is_small_until_its_tasks_are_known():
 
 
 def test_a_job_grows_large_and_never_small_again():
-    """Its demand is what it holds and asks for, at its peak."""
+    """The demand is the peak of what the job uses and asks for."""
     cluster = dress()
     come(cluster, a1=8)
     first = cluster.round()
@@ -47,8 +51,8 @@ def test_a_job_grows_large_and_never_small_again():
 
 
 def test_small_jobs_find_what_is_reserved_for_them():
-    """With dmin a tenth, a large job that wants everything gets nine tenths, and a reason for the
-    rest. (When small jobs come the border moves at once, unless ``eager`` is off.)
+    """With dmin a tenth, a large job that wants everything gets nine tenths, and the rest waits
+    with a reason. (When small jobs come the border moves at once, unless ``eager`` is off.)
     """
     cluster = dress(dmin=0.1, order="submission", eager=False)
     come(cluster, a1=200)
@@ -61,7 +65,7 @@ def test_small_jobs_find_what_is_reserved_for_them():
 
 
 def test_what_fits_nowhere_waits_for_a_node():
-    """The quota is not to blame."""
+    """The reason is NODE_FULL, because the quota is not the cause."""
     cluster = dress()
     come(cluster, a1=5)
     cluster.ask(1, 2, (30 * 1024, 1), priority=10)
@@ -71,9 +75,9 @@ def test_what_fits_nowhere_waits_for_a_node():
 
 @pytest.mark.parametrize(("defers", "small", "delta"), [(True, 8, 0.08), (False, 1, 0.0)])
 def test_what_large_jobs_release_is_divided_at_the_next_tick(defers, small, delta):
-    """Ten containers end: LD may not have them back before Algorithm 3 has seen them; else it would
-    never see any. The small job has its first at once,
-    and the eight that it still asks for are moved to SMALL.
+    """Ten containers end. LD may not use them again before Algorithm 3 has seen them, or it would
+    never see any. The small job gets its first container at once, and the eight that it still asks
+    for are moved to SMALL.
     """
     cluster = full(defer_releases=defers)
     for number in sorted(cluster.containers)[:10]:
@@ -86,7 +90,7 @@ def test_what_large_jobs_release_is_divided_at_the_next_tick(defers, small, delt
 
 
 def test_large_jobs_get_their_releases_at_once_when_no_small_one_waits():
-    """Nothing idles for nobody."""
+    """No room idles if no small job waits for it."""
     cluster = dress()
     come(cluster, a1=120)
     first = cluster.round()
@@ -96,7 +100,7 @@ def test_large_jobs_get_their_releases_at_once_when_no_small_one_waits():
 
 
 def test_a_lone_category_gets_the_cluster_within_two_ticks():
-    """Property 9: its quota reaches its demand; nobody else asks."""
+    """Property 9: the quota of the only category that asks reaches its demand."""
     cluster = dress(eager=False, reading="printed")
     for app in range(1, 16):
         come(cluster, **{f"a{app}": 8})
@@ -106,7 +110,9 @@ def test_a_lone_category_gets_the_cluster_within_two_ticks():
 
 
 def test_refused_containers_are_not_held():
-    """What the engine refuses is asked for again, and charged when it is allocated."""
+    """Containers that the engine refuses are asked for again, and charged when they are
+    allocated.
+    """
     cluster = dress()
     come(cluster, a1=5)
     cluster.refuse = lambda _: "NODE_FULL"
@@ -117,7 +123,7 @@ def test_refused_containers_are_not_held():
 
 
 def test_a_snapshot_keeps_delta_and_who_is_large():
-    """Running tasks are carried: forecast only with the next phase."""
+    """Tasks that run are carried: they are forecast only with the next phase."""
     cluster = dress()
     come(cluster, a1=40, a2=5)
     allocated = cluster.round()
@@ -138,8 +144,8 @@ def test_a_snapshot_keeps_delta_and_who_is_large():
 
 
 def test_a_lost_node_makes_the_cluster_smaller():
-    """tot falls at once, delta stays, who was small by the old measure may be large; lost tasks are
-    no burst of ends.
+    """tot falls at once, and delta stays. A job that was small by the old size may be large now.
+    Lost tasks are no burst of ends.
     """
     cluster = dress(dmin=0.1, dmax=0.1)
     come(cluster, a1=10)
@@ -159,7 +165,7 @@ def test_a_lost_node_makes_the_cluster_smaller():
 
 
 def test_ticks_that_were_missed_are_evaluated_one_by_one():
-    """A round comes half a minute late: the burst is seen nevertheless, for all at their times."""
+    """A round comes half a minute late; the burst is seen nevertheless, with the right times."""
     cluster = dress()
     come(cluster, a1=8)
     allocated = cluster.round()
@@ -172,7 +178,9 @@ def test_ticks_that_were_missed_are_evaluated_one_by_one():
 
 
 def test_releases_are_forecast_and_compared():
-    """Ten tasks start over a second each and end likewise; the report has both sides, and jobs."""
+    """Ten tasks start over a second each and end in the same way. The report has forecast and real
+    releases, and the jobs.
+    """
     cluster = dress()
     come(cluster, a1=10, a2=30)
     allocated = of(cluster.round(), 1)
@@ -197,8 +205,8 @@ def test_releases_are_forecast_and_compared():
 
 
 def test_no_timer_is_set_where_nothing_can_change():
-    """While a window is open it ticks; a full cluster that only waits is left alone, but for the
-    root, which says again what the border keeps waiting.
+    """While a window is open the policy ticks. A full cluster that only waits is left alone, except
+    that the root states again what the border keeps waiting.
     """
     cluster = dress()
     come(cluster, a1=200)
@@ -213,7 +221,9 @@ def test_no_timer_is_set_where_nothing_can_change():
 
 
 def test_headroom_is_what_the_category_may_still_have():
-    """The reserve of the other category is no room for it, nor what a user may not have."""
+    """Headroom includes neither the reserve of the other category nor what a limit forbids the
+    user.
+    """
     cluster = dress(dmin=0.1)
     come(cluster, a1=30)
     cluster.round()
@@ -228,7 +238,9 @@ def test_headroom_is_what_the_category_may_still_have():
 
 
 def test_below_two_containers_it_is_first_in_first_out():
-    """Nothing can be divided: the first goes first, and no AM comes before a task that waits."""
+    """Nothing can be divided, so the first job is first, and no AM is served before a task that
+    waits.
+    """
     cluster = dress(nodes=[(1500, 1)])
     come(cluster, a1=2)
     cluster.add_app(2)
@@ -239,7 +251,7 @@ def test_below_two_containers_it_is_first_in_first_out():
 
 
 def test_a_queue_of_a_tree_divides_what_it_is_entitled_to():
-    """Half the cluster, while the other queue wants its half."""
+    """The queue divides half of the cluster while the other queue wants its half."""
     cluster = Cluster(
         config(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
         nodes=HUNDRED,
@@ -258,8 +270,8 @@ def test_a_queue_of_a_tree_divides_what_it_is_entitled_to():
 
 
 def test_a_queue_of_a_tree_takes_what_no_other_can_use():
-    """Half the cluster is promised to the other queue, which lacks cores for it: the large job has
-    the memory that is left, but for what is reserved for small ones.
+    """Half of the cluster is promised to the other queue, which lacks cores for it. The large job
+    gets the memory that is left, except what is reserved for small jobs.
     """
     cluster = Cluster(
         config(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
@@ -277,8 +289,8 @@ def test_a_queue_of_a_tree_takes_what_no_other_can_use():
 
 
 def test_what_no_node_could_hold_is_not_reserved_for():
-    """30 GB on nodes of 20: it is no demand, until a node comes that could hold it; what else the
-    job asks for is one.
+    """An ask of 30 GB on nodes of 20 GB is no demand until a node comes that could run it. The
+    job's other asks are demand.
     """
     cluster = dress()
     come(cluster, a1=200)
@@ -292,8 +304,8 @@ def test_what_no_node_could_hold_is_not_reserved_for():
 
 
 def test_delta_is_read_back_unless_the_option_is_another():
-    """After a restart it goes on; after a swap to another ``delta``, or to a fixed one, what the
-    options say counts. What an older version saved has no option beside it.
+    """After a restart delta continues. After a swap to another ``delta``, or to a fixed one, the
+    options count. State that an older version saved contains no option.
     """
     saved = Dress().save(Memory(0.05, {"b": None, "a": None}))
     assert saved == {"delta": 0.05, "option": 0.1, "large": ["a", "b"]}
@@ -304,7 +316,7 @@ def test_delta_is_read_back_unless_the_option_is_another():
 
 
 def test_what_a_limit_forbids_is_not_reserved_for():
-    """A user at the limit asks for more: small jobs' share does not wait for it."""
+    """A user at the limit asks for more; the small jobs' share is not reserved for that."""
     spec = queue("root.default", "dress", user_limit_ppm=50_000)
     cluster = Cluster(config(queue("root", "fifo"), spec), nodes=HUNDRED)
     come(cluster, a1=9)
@@ -316,8 +328,8 @@ def test_what_a_limit_forbids_is_not_reserved_for():
 
 
 def test_a_resource_that_is_gone_stops_nobody():
-    """The last node with GPUs is lost while a job holds one and asks for more: others are served,
-    and the report stays finite.
+    """The last node with GPUs is lost while a job uses one and asks for more. Other jobs are
+    served, and the report stays finite.
     """
     nodes = [(20480, 20, 0), (20480, 20, 0), (20480, 20, 1)]
     cluster = Cluster(flat("dress"), nodes=nodes, resource_types=("memory_mb", "vcores", "gpu"))
@@ -333,8 +345,8 @@ def test_a_resource_that_is_gone_stops_nobody():
 
 @pytest.mark.parametrize("size", [(32 * 1024, 1), (16 * 1024, 1)])
 def test_one_users_sizes_do_not_move_the_border(size):
-    """Four hundred asks that no node holds, or of most of a node: a job of nine is small, and finds
-    the reserve.
+    """A user has four hundred asks that no node can run, or that need most of a node. A job of nine
+    containers is still small, and the reserve is there for it.
     """
     cluster = dress(dmin=0.1, dmax=0.1, order="submission")
     cluster.add_app(1)
@@ -349,7 +361,7 @@ def test_one_users_sizes_do_not_move_the_border(size):
 
 
 def test_the_last_container_is_lent():
-    """Four containers and one large job: it has them all."""
+    """One large job gets all four containers of the cluster."""
     cluster = dress(nodes=[(2048, 2)] * 2)
     come(cluster, a1=120)
     cluster.round()
@@ -358,8 +370,8 @@ def test_the_last_container_is_lent():
 
 
 def test_who_is_small_does_not_depend_on_the_leafs_own_demand():
-    """Half of a hundred containers is what a leaf could have, though it asks for four: they are
-    less than a tenth of it.
+    """The leaf could have half of a hundred containers, although it asks for four. Four is less
+    than a tenth of that half.
     """
     cluster = Cluster(
         config(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "dress")),
@@ -378,7 +390,9 @@ def test_who_is_small_does_not_depend_on_the_leafs_own_demand():
 
 @pytest.mark.parametrize(("eager", "allocated"), [(True, 24), (False, 0)])
 def test_a_small_job_does_not_wait_for_a_tick_where_nobody_else_wants_the_room(eager, allocated):
-    """On an idle cluster: at once, or when the border has moved at the next tick."""
+    """On an idle cluster it is served at once if ``eager``, and otherwise when the border has moved
+    at the next tick.
+    """
     cluster = dress(eager=eager)
     come(cluster, a1=8)
     cluster.round()
@@ -390,7 +404,7 @@ def test_a_small_job_does_not_wait_for_a_tick_where_nobody_else_wants_the_room(e
 
 
 def test_a_large_job_is_not_passed_by_small_ones_where_it_fits():
-    """Small jobs pass their quota only where no large one could use what is free."""
+    """Small jobs exceed their quota only if no large job could use the free room."""
     cluster = dress(dmin=0.1, dmax=0.1, eager=True)
     come(cluster, a1=95)
     for app in range(2, 6):

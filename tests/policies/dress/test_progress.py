@@ -1,4 +1,4 @@
-"""A queue never deadlocks: whatever AMs, sizes and arrivals, some job gets a task."""
+"""A queue never deadlocks: with any AMs, sizes and arrivals, some job gets a task."""
 
 from operator import add
 
@@ -16,31 +16,33 @@ from loomcard.testing.cluster import Allocated, Cluster
 NODE = (8192, 8)
 AMS = [(512, 1), (1024, 1), (2048, 2), (4096, 4), (2048, 7), (8192, 8)]
 TASKS = [(512, 1), (1024, 1), (2048, 2), (4096, 1), (4096, 4), (7168, 7), (1024, 8), NODE]
-"""Up to a whole node: beside an AM some fit on no node."""
+"""Sizes up to a whole node; beside an AM some of them fit on no node."""
 PATIENCE = 4
-"""So many ticks may pass before a task is served."""
+"""The number of ticks that may pass before a task is served."""
 WINDOW = 12
-"""So many before an AM is, where others wait without end: one that is new is given ten to ask."""
+"""The number of ticks that may pass before an AM is served while others wait without end. A new AM
+is given ten ticks to ask.
+"""
 
 
 def masters(cluster: Cluster) -> dict[int, Allocated]:
-    """AMs by application."""
+    """Return the AMs by application."""
     return {each.app: each for each in cluster.containers.values() if each.is_am}
 
 
 def tasks(cluster: Cluster) -> list[Allocated]:
-    """All tasks that are held."""
+    """Return all containers of tasks."""
     return [each for each in cluster.containers.values() if not each.is_am]
 
 
 def waits(cluster: Cluster) -> set[int]:
-    """Applications whose AM runs and asks for a task."""
+    """Return the applications whose AM runs and asks for a task."""
     asked = {app for (app, _, _), ask in cluster.asks.items() if ask.count}
     return asked & set(masters(cluster))
 
 
 def fitting(cluster: Cluster) -> list[Ask]:
-    """The asks that some node has room for."""
+    """Return the asks that fit on some node."""
     free = dict(cluster.nodes)
     for each in cluster.containers.values():
         free[each.node] = tuple(f - s for f, s in zip(free[each.node], each.size, strict=True))
@@ -49,8 +51,10 @@ def fitting(cluster: Cluster) -> list[Ask]:
 
 
 def patience(cluster: Cluster) -> int:
-    """For how many ticks nobody may be served: while no task runs, and one fits, a few; where none
-    does, some more, if an AM could start that leaves half of the queue to tasks. 0: for ever.
+    """Return for how many ticks it is allowed that nothing is served; 0 means for ever.
+
+    If a task fits, that is a few ticks. If none fits, it is more, provided that an AM could start
+    that leaves half of the queue to tasks.
     """
     could = fitting(cluster)
     ams = masters(cluster)
@@ -66,7 +70,9 @@ def patience(cluster: Cluster) -> int:
 
 
 def is_deadlocked(cluster: Cluster) -> bool:
-    """No task runs, some job could be served, and nobody is for several ticks."""
+    """Return whether no task runs although some job could be served, and none is served for several
+    ticks.
+    """
     for _ in range(0 if tasks(cluster) else patience(cluster)):
         if cluster.round(SECOND):
             return False
@@ -74,7 +80,9 @@ def is_deadlocked(cluster: Cluster) -> bool:
 
 
 class Queue(RuleBasedStateMachine):
-    """Jobs with AMs come, learn what they need, run in several waves of other sizes, and go."""
+    """Jobs with AMs arrive, find out what they need, run in several waves of different sizes, and
+    leave.
+    """
 
     @initialize(
         nodes=st.integers(1, 4),
@@ -84,7 +92,7 @@ class Queue(RuleBasedStateMachine):
         waiting=st.sampled_from([0.05, 0.3, 0.5]),
     )
     def begin(self, nodes, reading, order, flags, waiting):
-        """Any options."""
+        """Begin with any options."""
         self.cluster = dress(
             [NODE] * nodes, reading=reading, order=order, waiting_ams=waiting,
             **dict(zip(("defer_releases", "eager"), flags, strict=True)),
@@ -93,7 +101,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(am=st.sampled_from(AMS), count=st.integers(1, 12))
     def come(self, am, count):
-        """A line of jobs that ask for their AMs."""
+        """Add a line of jobs that ask for their AMs."""
         for _ in range(count):
             self.apps += 1
             self.cluster.now += 1
@@ -102,7 +110,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(size=st.sampled_from(TASKS), count=st.integers(1, 40), every=st.booleans())
     def want(self, size, count, every):
-        """AMs ask for tasks: all that run, or the first that holds none."""
+        """Let AMs ask for tasks: all AMs that run, or the first that has no task."""
         held = {each.app for each in tasks(self.cluster)}
         idle = [app for app in masters(self.cluster) if every or app not in held]
         for app in idle if every else idle[:1]:
@@ -110,31 +118,31 @@ class Queue(RuleBasedStateMachine):
 
     @rule(few=st.integers(1, 30))
     def finish(self, few):
-        """Tasks end."""
+        """End some tasks."""
         for each in tasks(self.cluster)[:few]:
             self.cluster.complete(each.number)
 
     @rule(ms=st.sampled_from([1, 300, SECOND, 20 * SECOND]))
     def go_on(self, ms):
-        """Time passes."""
+        """Let time pass."""
         self.cluster.round(ms)
 
     @rule()
     def leave(self):
-        """Jobs with nothing to do end."""
+        """End the jobs that have nothing to do."""
         busy = {each.app for each in tasks(self.cluster)} | waits(self.cluster)
         for app in set(masters(self.cluster)) - busy:
             self.cluster.end_app(app)
 
     @rule()
     def all_tasks_end(self):
-        """AMs alone are left, and those that wait must be served."""
+        """End all tasks; only AMs are left, and those that wait must be served."""
         for each in tasks(self.cluster):
             self.cluster.complete(each.number)
 
     @invariant()
     def somebody_is_served(self):
-        """Whatever happened."""
+        """The queue is not deadlocked, whatever happened."""
         assert not is_deadlocked(self.cluster)
 
 
@@ -144,7 +152,7 @@ TestAQueueNeverDeadlocks = Queue.TestCase
 
 @pytest.mark.parametrize("slots", [2, 3, 10, 100])
 def test_a_line_of_large_jobs_is_worked_off(slots):
-    """Sixty jobs, each with an AM and more tasks than fit: their AMs do not fill the cluster."""
+    """Of sixty jobs, each with an AM and more tasks than fit, the AMs do not fill the cluster."""
     cluster = dress([(slots * 1024, slots)])
     for app in range(1, 61):
         cluster.add_app(app)
@@ -166,8 +174,8 @@ def test_a_line_of_large_jobs_is_worked_off(slots):
 
 
 def test_sessions_that_ask_for_nothing_do_not_keep_others_from_starting():
-    """Five AMs of interactive sessions hold a container each and no task; after a window they
-    count as waiting no more. Those that ask and wait do.
+    """The AMs of five interactive sessions use a container each and have no task. After a window
+    they no longer count as waiting; AMs that ask and wait do.
     """
     cluster = dress()
     for app in range(1, 12):
@@ -183,7 +191,9 @@ def test_sessions_that_ask_for_nothing_do_not_keep_others_from_starting():
 
 
 def test_idle_sessions_do_not_keep_the_third_am_from_starting_at_ticks_alone():
-    """Found by the machine: with ``eager: false`` the border shrank below what two AMs held."""
+    """The machine found this case: with ``eager: false`` the border shrank below what two AMs
+    used.
+    """
     cluster = dress([NODE], eager=False, defer_releases=False)
     begin_line(cluster, (512, 1), 3)
     for _ in range(3 * WINDOW):
@@ -192,8 +202,9 @@ def test_idle_sessions_do_not_keep_the_third_am_from_starting_at_ticks_alone():
 
 
 def test_a_job_whose_task_fits_beside_no_am_does_not_keep_others_from_starting():
-    """Found by the machine: an AM on the only node, and its job asks for the whole node. The next
-    AM starts and its job is served; while that runs no third one starts, as ever.
+    """The machine found this case: an AM runs on the only node, and its job asks for the whole
+    node. The next AM starts, and its job is served. While that job runs no third AM starts, as
+    usual.
     """
     cluster = dress([NODE])
     begin_line(cluster, (2048, 2), 1)
@@ -210,7 +221,7 @@ def test_a_job_whose_task_fits_beside_no_am_does_not_keep_others_from_starting()
 
 
 def begin_line(cluster: Cluster, am: tuple[int, int], count: int, first: int = 1) -> None:
-    """So many jobs ask for their AMs."""
+    """Add this many jobs that ask for their AMs."""
     for app in range(first, first + count):
         cluster.now += 1
         cluster.add_app(app)
@@ -218,8 +229,8 @@ def begin_line(cluster: Cluster, am: tuple[int, int], count: int, first: int = 1
 
 
 def test_all_ams_leave_half_of_the_queue_to_tasks():
-    """Sessions that had a task and ask for nothing more wait for nothing: however many there are,
-    their AMs hold half of the queue at most, and who then wants a task has it.
+    """Sessions that had a task and ask for nothing more do not wait. However many there are, their
+    AMs use at most half of the queue, and a session that then wants a task gets it.
     """
     cluster = dress([(10 * 1024, 10)])
     for app in range(1, 11):
@@ -238,9 +249,9 @@ def test_all_ams_leave_half_of_the_queue_to_tasks():
 
 @pytest.mark.parametrize("nodes", [[(4096, 4)] * 8, [(4096, 4)] + [(2048, 2)] * 8])
 def test_a_large_jobs_task_of_a_nodes_size_is_not_starved_by_large_jobs_behind_it(nodes):
-    """Large jobs hold all that the border leaves them, and small ones wait for the rest: what comes
-    free goes to the task that came first, once it was passed over for a while; though it is a fifth
-    of the queue, and never so much comes free at once.
+    """Large jobs use all that the border leaves them, and small ones wait for the rest. Room that
+    becomes free goes to the task that came first, once it was passed over for a while. This holds
+    although the task is a fifth of the queue, and that much room never becomes free at once.
     """
     cluster = dress(nodes, dmin=0.2, dmax=0.2)
     come(cluster, a1=500, a2=500)
@@ -261,7 +272,8 @@ def test_a_large_jobs_task_of_a_nodes_size_is_not_starved_by_large_jobs_behind_i
 
 
 def test_a_replay_sees_an_am_that_was_allocated_in_mid_round():
-    """Called again in the round that allocated an AM, the policy took the ask, of which nothing is
-    left, for one that waits; a journal's segment that begins then has no such ask.
+    """When the policy was called again in the round that allocated an AM, it once treated the AM's
+    ask, of which nothing is left, as one that waits. A journal's segment that begins then has no
+    such ask.
     """
     check_contract("dress", seeds=[4], skip={Clause.IDLE, Clause.STRESS})

@@ -1,5 +1,5 @@
-"""What holds in every run of a cluster under DRESS (docs/papers/dress.md 6: 1, 3, 4, 9, 10, 14),
-and what it gains (5.3).
+"""Tests of what is true in every run of a cluster under DRESS (docs/papers/dress.md 6: 1, 3, 4, 9,
+10, 14), and of what DRESS gains (5.3).
 """
 
 from functools import partial
@@ -25,18 +25,18 @@ SETUP = "version: 1\npolicy: dress\noptions: {theta: 0.3, delta: 0.3}\n"
 
 
 def pools(cluster: Cluster) -> Pools:
-    """The policy's two pools."""
+    """Return the two pools of the policy."""
     return cluster.session.tree.instances[1].view._cache.values["pools"][0]
 
 
 def place(application) -> tuple[int, int, int]:
-    """Where an application stands in its line."""
+    """Return the sort key of an application in its line."""
     return -application.priority, application.submitted_ms, application.number
 
 
 def check_allocated(plan, application, ask, before) -> None:
-    """Properties 3 and 10: what is allocated is within the quota ``before`` it, and passes
-    nobody.
+    """Check properties 3 and 10: an allocation is within the quota ``before`` it, and passes no
+    earlier application.
     """
     found: Pools = plan.view._cache.values["pools"][0]
     queue = found.queues[found.category_of[application]]
@@ -49,14 +49,14 @@ def check_allocated(plan, application, ask, before) -> None:
 
 
 def check_round(cluster: Cluster) -> None:
-    """Properties 1, 4 and 9, between two rounds."""
+    """Check properties 1, 4 and 9, between two rounds."""
     found, state = pools(cluster), cluster.session.mirror.state
     held = [a + b for a, b in zip(found.held(SMALL), found.held(LARGE), strict=True)]
     free = [sum(node.free[r] for node in state.nodes.values()) for r in (0, 1)]
     assert [h + f for h, f in zip(held, free, strict=True)] == list(state.capacity)
     assert 0 <= found.memory.delta <= 1
     if any(reservation.placed_ms == cluster.now for reservation in state.reservations):
-        return  # one moved after all were served: its room is for the next round
+        return  # # one that moved after all were served leaves room for the next round
     for kind, queue in found.queues.items():
         for application in queue.entries:
             for ask in application.asks:
@@ -66,11 +66,12 @@ def check_round(cluster: Cluster) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
-@example(seed=10948)  # a reservation moves, and the room it gave back is free till the next round
-@example(seed=346)  # a job becomes large between two ticks while LD waits for the next
+@example(seed=10948)  # # a reservation moved; its old room is free until the next round
+@example(seed=346)  # # a job became large between two ticks while LD waits for the next
 def test_every_life_keeps_the_border(seed):
-    """Nothing is allocated beyond the quota, unless no large job could use it, or past others; what
-    is free, and within a quota, never idles; held and free are the cluster; delta keeps its bounds.
+    """Nothing is allocated beyond the quota (unless no large job could use it), nor past earlier
+    applications. Free room within a quota never idles. What is used and what is free add up to the
+    cluster, and delta stays within its bounds.
     """
     checked = []
 
@@ -96,8 +97,9 @@ def test_every_life_keeps_the_border(seed):
 
 
 def mixed(seed: int, small: tuple[int, ...]) -> Scenario:
-    """docs/papers/dress.md 5.3: 100 containers, 20 jobs 5 s apart; small ones are 2 to 9 wide and
-    run 30 to 70 s, large ones 20 to 60 and 60 to 160 s; maps and a quarter as many reduces.
+    """Return the scenario of docs/papers/dress.md 5.3: 100 containers, and 20 jobs 5 s apart. Small
+    jobs are 2 to 9 wide and run 30 to 70 s, large ones are 20 to 60 wide and run 60 to 160 s. Each
+    has maps and a quarter as many reduces.
     """
     rng = Random(seed)  # noqa: S311 - no secret
 
@@ -118,7 +120,7 @@ def mixed(seed: int, small: tuple[int, ...]) -> Scenario:
 
 
 def outcome(wanted: Scenario, config: str) -> tuple[float, float]:
-    """Mean completion of small jobs, and the makespan, in ms."""
+    """Return the mean completion of small jobs and the makespan, in ms."""
     record = simulate(wanted, compiled(config), policy="test")
     ends: dict[str, int] = {}
     for row in record.containers:
@@ -128,8 +130,9 @@ def outcome(wanted: Scenario, config: str) -> tuple[float, float]:
 
 
 def test_small_jobs_gain_and_the_makespan_stays():
-    """30 % small: their mean completion falls by more than a fifth, the makespan grows by no more
-    than 3 %. Where large jobs may have their releases at once, the gain is a fraction of that.
+    """With 30 % small jobs, their mean completion falls by more than a fifth, and the makespan
+    grows by no more than 3 %. If large jobs may use their releases at once, the gain is only a
+    fraction of that.
     """
     small = (4, 5, 7, 9, 10, 12)
     configs = {
