@@ -1,4 +1,4 @@
-"""Dominant Resource Fairness: the paper's example, weights between queues."""
+"""Tests of Dominant Resource Fairness: the paper's example, and weights between queues."""
 
 from collections import Counter
 
@@ -7,8 +7,8 @@ from loomcard.testing.cluster import Cluster
 
 
 def test_the_papers_example_gives_three_tasks_to_a_and_two_to_b():
-    """9 CPU and 18 GB; A asks (1 CPU, 4 GB), B (3 CPU, 1 GB): 3 tasks of A, 2 of B (NSDI 2011,
-    section 4.1).
+    """With 9 CPU and 18 GB, A's tasks of 1 CPU and 4 GB and B's of 3 CPU and 1 GB, A gets 3 tasks
+    and B 2 (NSDI 2011, section 4.1).
     """
     engine = Cluster(flat("drf"))
     engine.add_node(1, 18, 9)
@@ -32,7 +32,7 @@ def test_queues_share_by_weight():
 
 
 def test_a_newcomer_is_served_before_those_who_hold_more():
-    """Freed room goes to the smallest dominant share, in any order of asks."""
+    """Freed room goes to the smallest dominant share, whatever the order of the asks."""
     engine = Cluster(flat("drf"))
     engine.add_node(1, 4096, 4)
     engine.add_app(1)
@@ -46,7 +46,7 @@ def test_a_newcomer_is_served_before_those_who_hold_more():
 
 
 def test_shares_follow_the_cluster_as_nodes_come_and_go():
-    """A node that joins changes every share; the index is rebuilt and the order stays right."""
+    """A node that joins changes every share; the index is rebuilt, and the order stays right."""
     engine = Cluster(flat("drf"))
     engine.add_node(1, 4096, 40)
     for app, size in ((1, (1024, 1)), (2, (512, 10))):

@@ -1,4 +1,6 @@
-"""What holds of every built-in policy, under every policy that shares: limits, order, replay."""
+"""Tests of what is true of every built-in policy, under every policy that shares: limits, order,
+replay.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +17,7 @@ from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
 EVERY = sorted(built_in())
-# hdrf's baselines share its descent: tests/policies/hdrf puts them through the same.
+# # hdrf's baselines share its descent; tests/policies/hdrf checks the same of them.
 LEAVES = [name for name in EVERY if "hdrf.baselines" not in built_in()[name]]
 SHARING = [name for name in LEAVES if not getattr(find(name), "leaf_only", False)]
 PAIRS = [
@@ -23,10 +25,12 @@ PAIRS = [
     for place, leaf in enumerate(LEAVES)
     for number, sharing in enumerate(SHARING)
 ]
-"""Every leaf under every policy that shares; one of these for each leaf, in turn, is quick."""
+"""Every leaf policy under every policy that shares; for a quick run, each leaf in turn under one of
+these.
+"""
 HOLDS_BACK = {"dress", "hdrf", "strict", "slots"}  # they leave room free on purpose
 OPTIONS: dict[str, dict] = {
-    "capacity": {"user_limit_factor": -1},  # the default keeps a lone user small
+    "capacity": {"user_limit_factor": -1},  # # its default keeps a single user small
     "slots": {"slots_per_node": 2},
 }
 HALF = {"ppm": 500_000}
@@ -34,7 +38,9 @@ SIZES = [(1024, 1), (2048, 1), (512, 3)]
 
 
 def engine(sharing: str, leaf: str, journal: Path | None = None) -> Cluster:
-    """root under ``sharing``; a under ``leaf``, at most half; b, where a user may have a half."""
+    """Return a cluster with ``sharing`` at the root. root.a is under ``leaf`` and may use half; in
+    root.b a user may use half.
+    """
     compiled = config(
         queue("root", sharing, options=OPTIONS.get(sharing, {})),
         queue("root.a", leaf, options=OPTIONS.get(leaf, {}), maximum=HALF, guaranteed=HALF),
@@ -47,7 +53,7 @@ def engine(sharing: str, leaf: str, journal: Path | None = None) -> Cluster:
 
 
 def hint(tasks: int, ms: float, size: tuple[int, int]) -> dict[str, str]:
-    """Maps, and one reduce after them."""
+    """Return the hint of maps with one reduce after them."""
     return {
         HINT: write_dag([DagStage("m", 20, tasks, ms, size), DagStage("r", 10, 1, ms, size, [0])])
     }
@@ -61,7 +67,7 @@ STEP = st.one_of(ASK, st.lists(st.integers(0, 20), min_size=1, max_size=4), st.j
 
 
 def play(made: Cluster, step: object) -> None:
-    """A new or changed application, containers that end, or a node that joins."""
+    """Add or change an application, end containers, or let a node join."""
     if step == "node":
         made.add_node(len(made.nodes) + 1, 3 * 1024, 3)
     elif isinstance(step, list):
@@ -77,7 +83,7 @@ def play(made: Cluster, step: object) -> None:
 
 
 def check_limits(made: Cluster) -> None:
-    """No queue above its maximum, no user above the limit, under any policy."""
+    """Check that no queue is above its maximum and no user above the limit."""
     state = made.session.mirror.state
     for q in state.queues:
         assert q.maximum is None or all(u <= m for u, m in zip(q.used, q.maximum, strict=True))
@@ -86,7 +92,7 @@ def check_limits(made: Cluster) -> None:
 
 
 def unserved(made: Cluster, *paths: str) -> list[object]:
-    """Asks of these queues that a node could take and no limit forbids."""
+    """Return the asks of these queues that a node could take and no limit forbids."""
     state = made.session.mirror.state
     asks = [
         ask for path in paths for app in state.by_path[path].applications.values()
@@ -99,8 +105,8 @@ def unserved(made: Cluster, *paths: str) -> list[object]:
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEP, min_size=1, max_size=14))
 def test_any_leaf_policy_works_under_any_sharing_policy(sharing, leaf, steps):
-    """No fault, no over-commit, no limit exceeded, nothing left that fits unless the policy says
-    so; and every segment of the journal replays to the same plans.
+    """There is no fault and no over-commit, no limit is exceeded, and nothing that fits is left
+    unless the policy states a rule. Every segment of the journal replays to the same plans.
     """
     with TemporaryDirectory() as folder:
         made = engine(sharing, leaf, Path(folder))
@@ -130,7 +136,7 @@ AGAIN = st.tuples(
 @example([(1, 2, 1, 0, 0), (2, 2, 20, 0, 1000), (2, 0, 20, 0, 0), (2, 2, 20, 0, 1000)])
 def test_what_ties_in_every_figure_is_not_compared_itself(name, steps):
     """An ask is withdrawn and asked again under the same key, in the same ms and round or later,
-    while others are equal to it in submission, size and work: no policy compares objects.
+    while others equal it in submission, size and work. No policy compares the objects themselves.
     """
     made = Cluster(flat(name, **OPTIONS.get(name, {})), nodes=[(2048, 2)])
     for app in (1, 2, 3):
@@ -149,8 +155,8 @@ def test_what_ties_in_every_figure_is_not_compared_itself(name, steps):
 
 @pytest.mark.parametrize(("sharing", "leaf"), PAIRS)
 def test_everything_is_served_in_the_end(sharing, leaf):
-    """As containers end, in either queue, the rest comes on: nobody waits for ever for a change
-    that happens elsewhere.
+    """As containers end in either queue, the other asks are served. No ask waits for ever because
+    it depends on a change in another queue.
     """
     made = engine(sharing, leaf)
     for app, count in ((2, 30), (1, 9), (3, 2), (4, 9)):
@@ -165,8 +171,8 @@ def test_everything_is_served_in_the_end(sharing, leaf):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_no_node_means_no_plan_and_a_refusal_is_survived(name):
-    """Nothing is allocated on an empty cluster; what the engine refused is allocated the next
-    time.
+    """Nothing is allocated on an empty cluster, and what the engine refused is allocated in the
+    next round.
     """
     made = Cluster(config(queue("root", "fifo"), queue("root.a", name)))
     made.add_app(1)
@@ -181,7 +187,7 @@ def test_no_node_means_no_plan_and_a_refusal_is_survived(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_names_decide_only_ties(name):
-    """Applications that differ in demand and age get the same whatever their numbers are."""
+    """Applications that differ in demand and age get the same, whatever their numbers are."""
     found = []
     for numbers in ((1, 2, 3), (3, 1, 2)):
         made = Cluster(config(queue("root", "fifo"), queue("root.a", name)))
@@ -197,7 +203,7 @@ def test_names_decide_only_ties(name):
 
 
 def test_a_removed_application_is_forgotten_by_every_policy():
-    """Its end leaves nothing behind in the memory of a policy that weighs work."""
+    """After its end nothing is left of it in the memory of a policy that compares work."""
     made = Cluster(config(queue("root", "fifo"), queue("root.a", "srtf")))
     made.add_node(1, 4096, 4)
     made.add_app(1, hints=hint(2, 500.0, (1024, 1)))

@@ -1,11 +1,11 @@
-"""First in, first out: order of submission, priorities, and asks that fit nowhere."""
+"""Tests of first in, first out: order of submission, priorities, and asks that fit nowhere."""
 
 from compiled import flat
 from loomcard.testing.cluster import Cluster
 
 
 def test_the_first_application_is_served_whole_before_the_second():
-    """FIFO gives everything to the first that asks, then to the next."""
+    """fifo gives everything to the first application that asks, then to the next."""
     engine = Cluster(flat())
     engine.add_node(1, 4096, 4)
     for app in (1, 2):
@@ -16,7 +16,7 @@ def test_the_first_application_is_served_whole_before_the_second():
 
 
 def test_a_higher_priority_goes_before_an_earlier_submission():
-    """YARN's application priority orders first; submission only breaks ties."""
+    """YARN's application priority is compared first; submission only breaks ties."""
     engine = Cluster(flat())
     engine.add_node(1, 2048, 2)
     engine.add_app(1)
@@ -28,7 +28,7 @@ def test_a_higher_priority_goes_before_an_earlier_submission():
 
 
 def test_an_ask_that_fits_nowhere_blocks_nobody():
-    """What is too big for every node is passed over, and its reason is reported."""
+    """An ask that is too big for every node is passed over, and its reason is reported."""
     engine = Cluster(flat())
     engine.add_node(1, 2048, 2)
     for app, size in ((1, (9999, 1)), (2, (1024, 1))):
@@ -40,7 +40,9 @@ def test_an_ask_that_fits_nowhere_blocks_nobody():
 
 
 def test_am_containers_go_before_tasks_and_lower_priorities_first():
-    """Within an application: the AM's ask, then the smaller priority number."""
+    """Within an application the AM's ask is first, then the ask with the smaller priority
+    number.
+    """
     engine = Cluster(flat())
     engine.add_node(1, 3072, 3)
     engine.add_app(1)

@@ -1,4 +1,4 @@
-"""A hint that lies: the order may change, and nothing else of what other applications get."""
+"""A hint that lies may change the order, but nothing else of what other applications get."""
 
 import json
 from collections import Counter
@@ -30,9 +30,8 @@ HALF = {"ppm": 500_000}
 
 
 def played(policy: str, hint: str | None, apart: bool = False) -> RunRecord:
-    """Three honest applications and the liar, on two small nodes; the policy must not raise.
-
-    ``apart``: the liar has a queue of its own.
+    """Simulate three honest applications and a liar on two small nodes; the policy must not raise.
+    With ``apart`` the liar has its own queue.
     """
     queues = [queue("root", "drf"), queue("root.a", policy, guaranteed=HALF)]
     queues.append(queue("root.b", policy, guaranteed=HALF))
@@ -55,7 +54,9 @@ def played(policy: str, hint: str | None, apart: bool = False) -> RunRecord:
 
 
 def work(record: RunRecord) -> Counter[tuple[object, ...]]:
-    """What ran to its end, of whom, for how long; not when and where."""
+    """Return which tasks of which application ran to their end, and for how long, without time and
+    place.
+    """
     return Counter(
         (r.application, r.stage, r.task, r.kind, (r.finished_ms or 0) - (r.started_ms or 0))
         for r in record.containers
@@ -82,7 +83,7 @@ SOUND = st.lists(
     ),
     min_size=1, max_size=5,
 ).map(write_dag)  # fmt: skip
-"""Hints that are read, with numbers of no job."""
+"""Hints that can be read, with numbers that no job has."""
 ODD = st.one_of(st.text(max_size=40).filter(lambda t: "\x00" not in t), st.just("[" * 9000))
 HINTS = st.one_of(SOUND, SOUND.map(compact_dag), ODD)
 
@@ -100,7 +101,7 @@ WRONG_SIZE = json.dumps([{"id": "s", "priority": 20, "tasks": 9, "ms": 1e11, "si
 @example(hint="x" * 1_000_000)
 @settings(max_examples=25)
 def test_everybody_gets_all_that_was_asked_for(policy: str, hint: str) -> None:
-    """No policy raises, and the same tasks run to their end, in whatever order."""
+    """No policy raises, and the same tasks run to their end, in any order."""
     assert work(played(policy, hint)) == work(played(policy, None))
 
 
@@ -109,7 +110,7 @@ def test_everybody_gets_all_that_was_asked_for(policy: str, hint: str) -> None:
 @example(hint=BIG)
 @settings(max_examples=15)
 def test_nobody_in_another_queue_notices(policy: str, hint: str) -> None:
-    """Alone in its queue, a hint changes nothing at all."""
+    """If the liar is alone in its queue, its hint changes nothing for the others."""
     assert rows(played(policy, hint, apart=True)) == rows(played(policy, None, apart=True))
 
 
@@ -120,7 +121,9 @@ def test_a_hint_that_cannot_be_right_is_as_none(policy: str, hint: str) -> None:
 
 
 def test_stages_are_added_up_once_for_each_task_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The largest hint that is read has thousands of stages: not for each ask, node and round."""
+    """The largest hint that is read has thousands of stages, so they are not added up for each ask,
+    node and round.
+    """
     longest = [DagStage("", 20, 1, 1, (), [], i) for i in range(3000)]
     assert MOST_CHARACTERS / 2 < len(write_dag(longest)) <= MOST_CHARACTERS
     added: list[int] = []

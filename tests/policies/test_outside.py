@@ -1,4 +1,4 @@
-"""Policies of somebody else, on the public API alone, give the plans of ours."""
+"""Policies of other authors, written against the public API alone, make the plans of ours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ ROUNDS = 60
 
 
 def instead(config: dict[str, Any]) -> None:
-    """Name the outside policy where ours stands, with those of its options that it has."""
+    """Replace our policies in the configuration by the outside ones, with those of the options that
+    they have.
+    """
     name = {"tetris": "PlainTetris", "capacity": "PlainCapacity"}
     for queue in config["queues"]:
         policy = queue["policy"]
@@ -46,7 +48,9 @@ def instead(config: dict[str, Any]) -> None:
 
 
 def other_plans(journal: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The recorded plan of each round, and that of the outside policy on the same batch."""
+    """Yield the recorded plan of each round, and the plan of the outside policy for the same
+    batch.
+    """
     session = None
     for each in rounds(journal):
         if session is None:
@@ -60,18 +64,18 @@ def other_plans(journal: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]
 
 
 def plain(text: str) -> Any:
-    """A plan without what its policies saved, which goes by their names."""
+    """Return a plan without what its policies saved, because that is stored under their names."""
     reply = json.loads(text)
     return [part for index, part in enumerate(reply) if index != SAVED]
 
 
 SAVED = 6
-FAULTS = 6  # without the part before
+FAULTS = 6  # # without the part before it
 
 
 @pytest.mark.parametrize(("config", "seed"), TEN)
 def test_an_outside_policy_gives_the_plans_of_ours(config: str, seed: int, tmp_path: Path) -> None:
-    """Decisions, timers, reasons, reports and headroom, in each of the rounds of a cluster on
+    """Decisions, timers, reasons, reports and headroom are equal in each round of a cluster on
     which nodes, applications and containers come and go.
     """
     cluster = Cluster(compile_config(config, "test.yml"), journal=tmp_path)

@@ -1,5 +1,5 @@
-"""A journal's later segments begin with all state, restored: they replay as what was run without
-a break. So a policy keeps nothing that its memory and the cluster do not say.
+"""The later segments of a journal begin with all state, restored, and replay like the run without a
+break. So a policy may keep only what follows from its memory and the cluster.
 """
 
 from pathlib import Path
@@ -33,14 +33,19 @@ queues:
             60,
             5,
             {"refusing": True},
-        ),  # an ask filled in reserved room left its place behind
+        ),  # # an ask that was filled in reserved room left its place behind
         (
             "dress",
             40,
             5,
             {},
-        ),  # the largest demand of a job was taken anew, with what had been resized
-        ("carbyne", 40, 1, {}),  # an AM without tasks went, and the others did not share its room
+        ),  # # a job's largest demand was computed again, with containers that were resized
+        (
+            "carbyne",
+            40,
+            1,
+            {},
+        ),  # # an AM without tasks ended, and the others did not share its room
         ("coupling", 40, 2, {"rebuilding": True}),
         ("hdrf", 40, 3, {"refusing": True}),
         ("tetris", 40, 4, {}),
@@ -49,7 +54,7 @@ queues:
 def test_restored_segments_replay(
     policy: str, rounds: int, seed: int, keys: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Byte by byte, reasons and reports too."""
+    """The replay is equal byte by byte, including reasons and reports."""
     config = compile_config(TREE.format(policy), "test.yml")
     cluster = Cluster(config, journal=tmp_path, segment_rounds=rounds)
     RandomCluster(cluster, seed, **keys).run(70, lambda: None)

@@ -1,4 +1,4 @@
-"""Slots: containers are counted, not weighed."""
+"""Tests of slots, which count containers whatever their size."""
 
 from collections import Counter
 
@@ -11,7 +11,7 @@ from loomcard.testing.cluster import Cluster
 
 
 def test_a_node_runs_as_many_containers_as_it_has_slots():
-    """Two slots a node, whatever is free beside them; then the next node."""
+    """A node runs two containers, whatever else is free on it; then the next node is used."""
     engine = Cluster(flat("slots", slots_per_node=2))
     for node in (1, 2):
         engine.add_node(node, 8192, 8)
@@ -34,7 +34,7 @@ def test_slots_are_shared_by_number_whatever_their_size():
 
 
 def test_what_does_not_fit_waits_though_a_slot_is_free():
-    """The node's capacity holds too."""
+    """The node's capacity is a limit as well."""
     engine = Cluster(flat("slots", slots_per_node=6))
     engine.add_node(1, 4096, 4)
     engine.add_app(1)
@@ -43,7 +43,7 @@ def test_what_does_not_fit_waits_though_a_slot_is_free():
 
 
 def test_a_wish_for_a_node_is_met_where_it_has_a_slot():
-    """Node-local first; a node without a free slot is passed over."""
+    """A local node is used first; a node without a free slot is passed over."""
     engine = Cluster(flat("slots", slots_per_node=1))
     for node in (1, 2, 3):
         engine.add_node(node, 4096, 4)
@@ -53,8 +53,8 @@ def test_a_wish_for_a_node_is_met_where_it_has_a_slot():
 
 
 def test_headroom_is_free_slots_not_free_memory():
-    """Of 8 slots of 1 GB six are free; then none, though most of the memory is: else MapReduce's
-    reduces would take every slot and wait there for their maps.
+    """Of 8 slots of 1 GB first six are free and then none, although most of the memory is.
+    Otherwise MapReduce's reduces would take every slot and wait there for their maps.
     """
     engine = Cluster(flat("slots", slots_per_node=8))
     engine.add_node(1, 8192, 8)
@@ -71,7 +71,9 @@ def test_headroom_is_free_slots_not_free_memory():
 
 
 def test_headroom_is_what_maximum_and_user_limit_leave():
-    """Of 8 slots the queue may have 6, and each user 3 of these; each gets its own headroom."""
+    """Of 8 slots the queue may use 6, and each user 3 of these; each application gets its own
+    headroom.
+    """
     half, three = 500_000, {"ppm": 750_000}
     leaf = queue("root.a", "slots", maximum=three, user_limit_ppm=half)
     engine = Cluster(config(queue("root", "fifo"), leaf))
@@ -94,7 +96,9 @@ def test_headroom_is_what_maximum_and_user_limit_leave():
 
 @pytest.mark.parametrize("limit", ["maximum: 25%", "user_limit: 25%"])
 def test_mapreduce_ends_though_reduces_fill_what_the_queue_may_have(limit):
-    """A quarter of 16 slots: the AM sees that no map fits any more, and gives reduces up."""
+    """The limit is a quarter of 16 slots. The AM sees that no more maps fit, and gives reduces
+    up.
+    """
     text = f"version: 1\npolicy: drf\nqueues: {{default: {{policy: slots, {limit}}}}}\n"
     maps = scenarios.stage([1000] * 8)
     reduces = scenarios.stage([1000] * 8, 2, priority=10, after=[0])
@@ -104,7 +108,7 @@ def test_mapreduce_ends_though_reduces_fill_what_the_queue_may_have(limit):
 
 
 def test_a_slot_that_another_queue_frees_is_taken():
-    """Nothing changed in a but the room: it is offered a turn again all the same."""
+    """Only the free room changed for a, but it is offered a turn again."""
     slots = queue("root.a", "slots", options={"slots_per_node": 1})
     engine = Cluster(config(queue("root", "drf"), slots, queue("root.b", "fifo")))
     engine.add_node(1, 4096, 4)
@@ -121,7 +125,7 @@ def test_a_slot_that_another_queue_frees_is_taken():
     ("slot", "want"), [((1024, 1), 4), ((1024, 0), 8), ((0, 2), 2), ((9999, 1), 0)]
 )
 def test_slots_by_size_are_as_many_as_the_capacity_holds(slot, want):
-    """The scarcest resource decides; an amount of 0 is of no account."""
+    """The scarcest resource decides; an amount of 0 is ignored."""
     assert slots_of((8192, 4), slot) == want
 
 
@@ -130,14 +134,14 @@ def test_slots_by_size_are_as_many_as_the_capacity_holds(slot, want):
     [{"slots_per_node": -1}, {"slots_per_node": 0, "slot_memory_mb": 0, "slot_vcores": 0}],
 )
 def test_options_that_make_no_slot_are_refused(options):
-    """With the name of the option."""
+    """The error names the option."""
     with pytest.raises(ValueError, match="slots_per_node"):
         Slots(**options)
 
 
 def test_a_slot_is_held_with_the_room():
-    """Node 1 has two slots; one runs a small task and the other is held with 3 GB, so that a task
-    of 512 MB, which would fit beside that, waits. The large one takes the slot when it fits.
+    """Node 1 has two slots. One runs a small task, and the other is reserved with 3 GB, so a task
+    of 512 MB waits although it would fit. The large task takes the slot when it fits.
     """
     engine = Cluster(flat("slots", slots_per_node=2, reserve_after_ms=1000), nodes=[(4096, 8)] * 2)
     for number in (1, 2, 3, 4):

@@ -1,4 +1,4 @@
-"""Strict shares: hard caps by weight, never lent."""
+"""Tests of strict shares: hard caps by weight, never lent."""
 
 from collections import Counter
 
@@ -12,20 +12,20 @@ from loomcard.testing.cluster import Cluster
 
 
 def held(engine: Cluster) -> list[int]:
-    """Containers held, by application."""
+    """Return the number of containers of each application."""
     counts = Counter(g.attempt for g in engine.containers.values())
     return [counts[app] for app in sorted(engine.applications)]
 
 
 def greedy(engine: Cluster, *apps: tuple[int, tuple[int, int]]) -> None:
-    """One application for each (containers wanted, size), in the first queue."""
+    """Add one application for each (containers wanted, size) to the first queue."""
     for app, (count, size) in enumerate(apps, 1):
         engine.add_app(app)
         engine.ask(app, count, size)
 
 
 def test_nobody_gets_more_than_its_part_though_room_is_left():
-    """Two that demand: half each; the one that wants little lends nothing."""
+    """Two applications that ask get half each; the one that wants little lends nothing."""
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
@@ -34,7 +34,9 @@ def test_nobody_gets_more_than_its_part_though_room_is_left():
 
 
 def test_shares_grow_when_an_application_ends():
-    """Who is left alone may have all, and gets it in the round that hears of it."""
+    """The application that is left may have everything, and gets it in the round that learns of the
+    end.
+    """
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
@@ -45,7 +47,7 @@ def test_shares_grow_when_an_application_ends():
 
 
 def test_the_share_binds_in_every_resource():
-    """Half of 8 vcores is two containers of 2, however little memory they take."""
+    """Half of 8 vcores is two containers of 2, however little memory they need."""
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (256, 2)), (20, (1024, 1)))
@@ -54,8 +56,8 @@ def test_the_share_binds_in_every_resource():
 
 
 def test_a_container_larger_than_the_share_runs_alone():
-    """Three thirds of 9 GB; a container of 4 GB is more: one at a time, so that all come to an
-    end.
+    """Each of three has 3 of 9 GB, and a container of 4 GB is more. Such containers run one at a
+    time, so that all of them end.
     """
     engine = Cluster(flat("strict"))
     engine.add_node(1, 9216, 9)
@@ -66,7 +68,7 @@ def test_a_container_larger_than_the_share_runs_alone():
 
 @pytest.mark.parametrize(("over", "want"), [("demanding", [8]), ("all", [4])])
 def test_an_idle_queue_counts_only_where_all_do(over, want):
-    """Of two queues one is empty: its half idles under ``all``."""
+    """One of two queues is empty; under ``all`` its half idles."""
     engine = Cluster(
         config(
             queue("root", "strict", options={"over": over}),
@@ -81,7 +83,7 @@ def test_an_idle_queue_counts_only_where_all_do(over, want):
 
 
 def test_queues_have_their_part_by_weight():
-    """3 to 1; the policy below decides who in it."""
+    """The queues share 3 to 1; the policy below decides which application gets it."""
     engine = Cluster(
         config(
             queue("root", "strict"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo")
@@ -97,7 +99,7 @@ def test_queues_have_their_part_by_weight():
 
 
 def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
-    """drf gives a half of the cluster to a; strict divides that between its two applications."""
+    """drf gives half of the cluster to a, and strict divides that between a's two applications."""
     engine = Cluster(
         config(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
     )
@@ -110,7 +112,7 @@ def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
 
 
 def test_what_another_queue_gives_back_is_shared_out_at_once():
-    """b wants nothing any more: a is entitled to all, though nothing changed in it."""
+    """When b wants nothing more, a is entitled to everything, although nothing changed in it."""
     engine = Cluster(
         config(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
     )
@@ -128,7 +130,7 @@ def test_what_another_queue_gives_back_is_shared_out_at_once():
 
 
 def test_the_reason_for_waiting_is_the_share():
-    """`loomcard status` shows why nothing is allocated though the cluster has room."""
+    """So `loomcard status` can show why nothing is allocated although the cluster has room."""
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
@@ -136,7 +138,9 @@ def test_the_reason_for_waiting_is_the_share():
 
 
 def test_headroom_is_what_the_share_leaves():
-    """A half of 8 each; what is taken is less, and with the other's end all the rest is there."""
+    """Each application has a half, less what it has taken; after the other ends it has all the
+    rest.
+    """
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (2, (1024, 1)), (1, (1024, 1)))
@@ -151,7 +155,9 @@ def test_headroom_is_what_the_share_leaves():
 
 @pytest.mark.parametrize(("others", "limit_ppm", "got"), [(14, 1_000_000, 2), (2, 187_500, 3)])
 def test_headroom_is_no_more_than_cluster_and_user_limit_leave(others, limit_ppm, got):
-    """Entitled to 8 of 16, but another queue holds 14 of them, or its user may have 3."""
+    """The application is entitled to 8 of 16, but another queue uses 14 of them, or its user may
+    have 3.
+    """
     leaf = queue("root.a", "strict", user_limit_ppm=limit_ppm)
     engine = Cluster(config(queue("root", "drf"), leaf, queue("root.b", "fifo")))
     engine.add_node(1, 16384, 16)
@@ -165,8 +171,8 @@ def test_headroom_is_no_more_than_cluster_and_user_limit_leave(others, limit_ppm
 
 
 def test_mapreduce_goes_on_where_a_share_is_one_container():
-    """Two slots for two: if the AM heard of a free slot, its one container would be a reduce that
-    waits for its maps, five minutes for each.
+    """Two jobs share two slots. If the AM learned of a free slot, its one container would be a
+    reduce that waits for its maps, five minutes for each.
     """
     maps, reduces = scenarios.stage([1000] * 6), scenarios.stage([1000] * 2, 2, priority=10)
     jobs = [scenarios.app(name, maps, reduces, kind="mapreduce", slowstart=0.1) for name in "jk"]
@@ -175,7 +181,7 @@ def test_mapreduce_goes_on_where_a_share_is_one_container():
 
 
 def test_a_queue_has_what_it_is_guaranteed_whatever_its_weight():
-    """60 % and 20 % of ten containers, and a third of the rest for each by weight."""
+    """The queues have 60 % and 20 % of ten containers, and by weight a third of the rest each."""
     root = queue("root", "strict")
     shares = {"a": 600_000, "b": 200_000, "c": None}
     leaves = [
@@ -192,7 +198,7 @@ def test_a_queue_has_what_it_is_guaranteed_whatever_its_weight():
 
 
 def test_who_has_its_share_is_kept_once_however_often_a_task_of_it_ends():
-    """Shares that never change, and tasks that come and go: nothing is left of each that went."""
+    """Shares never change while tasks come and go, and nothing is kept of a task that ended."""
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (10_000, (1024, 1)), (10_000, (1024, 1)))

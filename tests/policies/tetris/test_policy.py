@@ -1,4 +1,4 @@
-"""Tetris: alignment, remaining work, the fairness knob, remote tasks."""
+"""Tests of Tetris: alignment, remaining work, the fairness knob, remote tasks."""
 
 from collections import Counter
 
@@ -16,22 +16,26 @@ from loomcard.testing.cluster import Cluster
 
 
 def tetris(**options: object) -> Cluster:
-    """One queue under tetris."""
+    """Return one queue under tetris."""
     return Cluster(flat("tetris", **options))
 
 
 def hint(tasks: int) -> dict[str, str]:
-    """One stage of so many tasks of a second."""
+    """Return the hint of one stage with this many tasks of a second."""
     return {HINT: write_dag([DagStage("s", 20, tasks, 1000.0, (1024, 1))])}
 
 
 def test_alignment_is_the_dot_product_in_parts_of_the_cluster():
-    """Half the memory on a node that has half of it free, a fifth of the cores on a fifth."""
+    """A task needs half of the memory and a fifth of the cores, on a node that has just as much
+    free.
+    """
     assert alignment((5, 2), (5, 2), (10, 10)) == pytest.approx(0.5 * 0.5 + 0.2 * 0.2)
 
 
 def test_a_task_goes_to_the_node_that_its_shape_aligns_with():
-    """Hungry for memory: to the node rich in memory; hungry for cores: to the other."""
+    """A task that needs much memory goes to the node with much memory, one that needs many cores to
+    the other.
+    """
     engine = tetris()
     engine.add_node(1, 2048, 20)
     engine.add_node(2, 20480, 4)
@@ -42,7 +46,9 @@ def test_a_task_goes_to_the_node_that_its_shape_aligns_with():
 
 
 def test_by_alignment_alone_the_large_task_is_packed_first():
-    """work_weight 0: what uses most of what is free goes first, in any order of asks."""
+    """With work_weight 0 the task that uses most of the free room is first, in any order of
+    asks.
+    """
     engine = tetris(work_weight=0.0)
     engine.add_node(1, 8192, 8)
     for app, size in ((1, (1024, 1)), (2, (6144, 6))):
@@ -52,7 +58,7 @@ def test_by_alignment_alone_the_large_task_is_packed_first():
 
 
 def test_equal_tasks_go_to_whom_is_nearly_done():
-    """Alignment is equal, so remaining work decides."""
+    """If the alignment is equal, remaining work decides."""
     engine = tetris()
     engine.add_node(1, 2048, 2)
     for app, tasks in ((1, 50), (2, 5)):
@@ -62,8 +68,8 @@ def test_equal_tasks_go_to_whom_is_nearly_done():
 
 
 def test_a_little_less_alignment_is_paid_by_much_less_work():
-    """The smaller task of an application nearly done goes before a larger one of a long one; a
-    work_weight of 0 turns that round.
+    """A smaller task of an application that is nearly done goes before a larger one of a long
+    application; a work_weight of 0 reverses that.
     """
     for weight, want in ((1.0, 2), (0.0, 1)):
         engine = tetris(work_weight=weight)
@@ -75,7 +81,7 @@ def test_a_little_less_alignment_is_paid_by_much_less_work():
 
 
 def test_a_remote_task_gives_way_to_a_local_one():
-    """On node 1, where it is remote, the first's alignment is a tenth less than the second's."""
+    """On node 1 the first task is remote, so its alignment is a tenth less than the second's."""
     engine = tetris(work_weight=0.0)
     engine.add_node(1, 1024, 1)
     engine.add_node(2, 512, 1)
@@ -86,7 +92,9 @@ def test_a_remote_task_gives_way_to_a_local_one():
 
 
 def test_a_task_prefers_its_node_unless_another_aligns_much_better():
-    """Penalty 10 %: a little freer node does not draw the task away, a much freer one does."""
+    """With a penalty of 10 % a slightly freer node does not attract the task, but a much freer one
+    does.
+    """
     for elsewhere, want in ((4300, 1), (20480, 2)):
         engine = tetris()
         engine.add_node(1, 4096, 4)
@@ -97,7 +105,9 @@ def test_a_task_prefers_its_node_unless_another_aligns_much_better():
 
 
 def test_the_knob_lets_only_the_most_deprived_compete():
-    """f near 1: shares stay equal though alignment would serve the large tasks alone."""
+    """With f near 1 shares stay equal, although alignment alone would serve only the large
+    tasks.
+    """
     counts = {}
     for fairness in (0.0, 0.99):
         engine = tetris(fairness=fairness, work_weight=0.0)
@@ -110,7 +120,9 @@ def test_the_knob_lets_only_the_most_deprived_compete():
 
 
 def limited(**limit: int) -> Cluster:
-    """8 slots, one queue of one limit, a knob that lets one of four compete."""
+    """Return a cluster of 8 slots with a queue of one limit, and a knob that lets one of four
+    applications compete.
+    """
     leaf = queue("root.a", "tetris", options={"fairness": 0.75}, **limit)
     engine = Cluster(config(queue("root", "fifo"), leaf))
     engine.add_node(1, 8192, 8)
@@ -118,7 +130,7 @@ def limited(**limit: int) -> Cluster:
 
 
 def test_masters_that_the_am_limit_holds_back_take_no_place_of_the_knob():
-    """Two of four AMs may run: those that wait hold least, but the tasks of the two go on."""
+    """Two of four AMs may run. The waiting ones use least, but the tasks of the two are served."""
     engine = limited(am_share_ppm=250_000)
     for app in (1, 2, 3, 4):
         engine.add_app(app)
@@ -129,7 +141,7 @@ def test_masters_that_the_am_limit_holds_back_take_no_place_of_the_knob():
 
 
 def test_whom_the_user_limit_forbids_takes_no_place_of_the_knob():
-    """The user of 1 and 2 has its two containers: 2 holds nothing, but 3 is served."""
+    """The user of 1 and 2 has its two containers. Application 2 has none, but 3 is served."""
     engine = limited(user_limit_ppm=250_000)
     for app, user in ((1, "u"), (3, "v")):
         engine.add_app(app, user=user)
@@ -142,7 +154,7 @@ def test_whom_the_user_limit_forbids_takes_no_place_of_the_knob():
 
 
 def test_whom_no_node_suits_takes_no_place_of_the_knob():
-    """The first holds nothing, but will have n1 alone, which is full."""
+    """The first application has no container, but accepts only n1, which is full."""
     engine = tetris(fairness=1.0)
     engine.add_node(1, 1024, 1)
     engine.add_app(1)
@@ -157,7 +169,7 @@ def test_whom_no_node_suits_takes_no_place_of_the_knob():
 
 
 def test_an_ask_that_no_node_suits_does_not_hold_up_the_next():
-    """All asks of an application compete, those of one size too."""
+    """All asks of an application compete, including those of one size."""
     engine = tetris()
     engine.add_node(1, 1024, 1)
     engine.add_app(1)
@@ -168,21 +180,23 @@ def test_an_ask_that_no_node_suits_does_not_hold_up_the_next():
 
 @given(st.floats(0, 1), st.integers(1, 1000))
 def test_someone_always_competes_and_never_more_than_there_are(fairness, count):
-    """max(1, ceil((1 - f) n)): all at f = 0, one at f = 1."""
+    """max(1, ceil((1 - f) n)) compete: all at f = 0, one at f = 1."""
     assert 1 <= competing(fairness, count) <= count
     assert competing(0.0, count) == count
     assert competing(1.0, count) == 1
 
 
 def test_the_price_makes_both_terms_weigh_alike():
-    """mean alignment 0.2 over two candidates, mean work 100: 0.002 a unit; no work, no price."""
+    """The mean alignment of two candidates is 0.2 and their mean work 100, so a unit costs 0.002.
+    Without work there is no price.
+    """
     assert work_price([(0.1, 1), (0.3, 1)], 200) == pytest.approx(0.002)
     assert work_price([(0.1, 1)], 0) == 0.0
 
 
 @pytest.mark.parametrize("options", [{"fairness": 1.5}, {"remote_penalty": -0.1}])
 def test_options_out_of_range_are_refused(options):
-    """With the name of the option."""
+    """The error names the option."""
     with pytest.raises(ValueError, match=next(iter(options))):
         Tetris(**options)
 
@@ -199,7 +213,9 @@ NODES = st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8)), min_size=1, ma
 @settings(max_examples=60, deadline=None)
 @given(ASKS, NODES, st.sampled_from([0.0, 0.5, 1.0]))
 def test_each_choice_has_the_highest_score_of_all(asks, nodes, weight):
-    """Against the definition, worked out pair by pair: alignment - m * eps * remaining work."""
+    """Each choice is compared with the definition, pair by pair: alignment - m * eps * remaining
+    work.
+    """
     engine = tetris(work_weight=weight)
     for number, (gb, vcores) in enumerate(nodes, 1):
         engine.add_node(number, gb * 1024, vcores)
