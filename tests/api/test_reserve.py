@@ -61,7 +61,7 @@ def test_an_applications_own_stream(policy, large, small):
         made.complete(min(made.containers))
         served += [g.size for g in made.round(1000)]
         made.send(r.ContainerStartedRecord(made.now, max(made.containers)))
-    first = policy != "tetris" and small < large  # # tetris treats all asks of an application alike
+    first = policy != "tetris" and small < large  # tetris treats all asks of an application alike
     assert ((4096, 4) in served) is not first
 
 
@@ -132,7 +132,7 @@ def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
     made.round()
     assert [node for _, node in made.reservations] == [1]
     small(made, 500)
-    assert made.round() == []  # # 3 GB are free, but reserved
+    assert made.round() == []  # 3 GB are free, but reserved
     return made
 
 
@@ -229,7 +229,7 @@ def test_bounds():
     other = next(a for a in view.asks if a.application.number == 1 and a is not asks[1])
     assert plan.why_no_reservation(other, nodes[1]) == "RESERVATION_LIMIT"
     plan.reserve(asks[2], nodes[1])
-    assert plan.why_no_reservation(asks[3], nodes[2]) == "RESERVATION_LIMIT"  # # a tenth is 8 GB
+    assert plan.why_no_reservation(asks[3], nodes[2]) == "RESERVATION_LIMIT"  # a tenth is 8 GB
     plan.reserve(asks[1], nodes[3])  # moves
     assert nodes[0].reservation is None
     plan.unreserve(asks[2])

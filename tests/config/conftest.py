@@ -1,4 +1,4 @@
-"""Short ways to compile a configuration and to see what is wrong with one."""
+"""Fixtures that compile a configuration, or list what is wrong with one."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -68,7 +68,7 @@ def _wrong(yaml_text: str, **more: Any) -> list[Finding]:
 
 @pytest.fixture(scope="session")
 def queues() -> Callable[..., dict[str, dict[str, Any]]]:
-    """YAML text -> the compiled queues by YARN path."""
+    """Return a function that maps a YAML text to the compiled queues by YARN path."""
 
     def compiled(yaml_text: str, **more: Any) -> dict[str, dict[str, Any]]:
         config = compile_config(dedent(yaml_text), "test.yml", **more)
@@ -79,13 +79,15 @@ def queues() -> Callable[..., dict[str, dict[str, Any]]]:
 
 @pytest.fixture(scope="session")
 def findings_of() -> Callable[..., list[Finding]]:
-    """YAML text -> every finding; none if it compiles."""
+    """Return a function that maps a YAML text to all its findings, none if it compiles."""
     return _wrong
 
 
 @pytest.fixture(scope="session")
 def places() -> Callable[..., list[tuple[int, str]]]:
-    """YAML text -> line and path of every finding, in the order of the file."""
+    """Return a function that maps a YAML text to line and path of every finding, in the order of
+    the file.
+    """
 
     def found(yaml_text: str, **more: Any) -> list[tuple[int, str]]:
         return [(finding.line, finding.path) for finding in _wrong(yaml_text, **more)]
@@ -95,7 +97,7 @@ def places() -> Callable[..., list[tuple[int, str]]]:
 
 @pytest.fixture
 def sorts(tmp_path: Path) -> str:
-    """The path of a file with the policies Walker, Leafy and Demanding."""
+    """Return the path of a file with the policies Walker, Leafy and Demanding."""
     file = tmp_path / "sorts.py"
     file.write_text(POLICIES)
     return str(file)

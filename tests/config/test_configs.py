@@ -1,4 +1,4 @@
-"""The JSON Schema and the configurations that come with Loomcard."""
+"""Tests of the JSON Schema and of the configurations that come with Loomcard."""
 
 import re
 from pathlib import Path
@@ -20,15 +20,15 @@ DEFAULTS = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", GUIDE, flags=re.MU
 
 
 def test_there_is_no_schema_of_other_kinds_yet() -> None:
-    """A kind that is not read has no schema."""
+    """A kind that is not supported has no schema."""
     with pytest.raises(ValueError, match="workload"):
         schema("workload")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_configurations_compile_and_validate(file: Path) -> None:
-    """Each file in policies/ is right by both readers, shows more than a policy's name alone would,
-    has the name of none, and is no longer than its style allows.
+    """Each file in policies/ is valid for both readers, shows more than a policy's name alone
+    would, does not have the name of a policy, and is no longer than its style allows.
     """
     text = file.read_text()
     assert yaml.safe_load(text)["queues"]
@@ -55,7 +55,7 @@ def test_configurations_compile_and_validate(file: Path) -> None:
     ],
 )
 def test_the_schema_refuses_what_the_compiler_refuses(line: str) -> None:
-    """An editor that knows the schema shows the fault while it is typed."""
+    """An editor that knows the schema shows the error during typing."""
     document = {"version": 1, "policy": "drf", **yaml.safe_load(line)}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, schema("policy"))
@@ -97,7 +97,7 @@ def _queues(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_the_two_queues_are_closed_to_others() -> None:
-    """queues.yml: alice and bob each have their own, and nobody else submits."""
+    """In queues.yml alice and bob have a queue each, and no other user may submit there."""
     text = (ROOT / "policies" / "queues.yml").read_text()
     queues = {q["path"]: q for q in compile_config(text, "queues.yml")["queues"]}
     assert queues["root"]["policy"] == "drf"

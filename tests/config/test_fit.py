@@ -1,4 +1,6 @@
-"""A configuration beside a cluster: sizes, smallest container, applications; the rules' ids."""
+"""Tests that compare a configuration with a cluster: sizes, smallest container, applications; the
+rules' ids.
+"""
 
 import re
 from pathlib import Path
@@ -41,12 +43,14 @@ def queues(*lines: str) -> str:
     ],
 )
 def test_what_does_not_fit_is_found(lines: list[str], expected: list[tuple[str, int, str]]) -> None:
-    """Each misfit has its rule, its line and its severity; a configuration that fits has none."""
+    """Each finding has its rule, its line and its severity; a configuration that fits has no
+    finding.
+    """
     assert found(queues(*lines)) == expected
 
 
 def test_a_guarantee_above_the_cluster() -> None:
-    """Amounts that the file alone cannot judge; the remedy is named."""
+    """The file alone cannot judge such amounts; the finding names the remedy."""
     text = queues("a:", "  guaranteed: {memory_mb: 20480}").replace(
         "policy: drf", "policy: drf\nguaranteed: {memory_mb: 20480}"
     )
@@ -57,7 +61,7 @@ def test_a_guarantee_above_the_cluster() -> None:
 
 
 def test_a_cluster_without_nodes_is_said() -> None:
-    """Nothing can be compared, which is worth knowing and no error."""
+    """Nothing can be compared, which is an information and not an error."""
     assert found(queues("a: {}"), ClusterFacts({})) == [("LC206", 1, "info")]
 
 
@@ -75,14 +79,14 @@ def test_a_cluster_without_nodes_is_said() -> None:
     ],
 )
 def test_every_finding_has_its_rule(text: str, rule: str) -> None:
-    """Scripts and reviews name a rule, not a sentence that may be reworded."""
+    """Scripts and reviews name a rule, because a sentence may be reworded."""
     with pytest.raises(FindingsError) as error:
         compile_config(text, "a.yml")
     assert {f.rule for f in error.value.findings} == {rule}
 
 
 def test_the_documented_rules_are_the_codes() -> None:
-    """The table of docs/operate/configuration.md has every rule with severity and sentence."""
+    """The table of docs/operate/configuration.md has every rule with its severity and sentence."""
     text = (ROOT / "docs" / "operate" / "configuration.md").read_text()
     rows = re.findall(r"^\| (LC\d+) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
     assert rows == [(rule, *RULES[rule]) for rule in sorted(RULES)]

@@ -1,4 +1,4 @@
-"""Which policy governs which queue."""
+"""Tests of which policy governs which queue."""
 
 import hashlib
 from collections.abc import Callable
@@ -14,12 +14,16 @@ FindingsOf = Callable[..., list[Finding]]
 
 
 def governing(queue: dict[str, Any]) -> tuple[str | None, bool, bool]:
-    """Policy, whether the file names it, whether an ancestor's policy walks over the queue."""
+    """Return the policy, whether the file names it, and whether an ancestor's policy walks over the
+    queue.
+    """
     return queue["policy"], queue["policy_named"], queue["walked"]
 
 
 def test_a_file_without_queues_is_one_leaf(queues: Queues) -> None:
-    """root.default is governed by the file's policy; root has one child, so nothing to choose."""
+    """The file's policy governs root.default. root has only one child, so its policy has nothing to
+    choose.
+    """
     found = queues("version: 1\npolicy: drf\n")
     assert list(found) == ["root", "root.default"]
     assert governing(found["root"]) == ("fifo", False, False)
@@ -29,7 +33,7 @@ def test_a_file_without_queues_is_one_leaf(queues: Queues) -> None:
 
 
 def test_inner_queues_inherit_and_leaves_are_fifo(queues: Queues) -> None:
-    """Under a policy that does not walk the tree, each queue is a scope of its own."""
+    """Under a policy that does not walk the tree, each queue is its own scope."""
     found = queues("""
         version: 1
         policy: drf
@@ -45,7 +49,7 @@ def test_inner_queues_inherit_and_leaves_are_fifo(queues: Queues) -> None:
 
 
 def test_a_walker_governs_down_to_the_next_named_policy(queues: Queues, sorts: str) -> None:
-    """Queues that it walks over have no policy; below a named one the rules begin again."""
+    """Queues that it walks over have no policy; below a named policy the rules begin again."""
     found = queues(f"""
         version: 1
         policy: {sorts}:Walker
@@ -63,7 +67,7 @@ def test_a_walker_governs_down_to_the_next_named_policy(queues: Queues, sorts: s
 
 
 def test_an_inherited_policy_inherits_its_options(queues: Queues, tmp_path: Path) -> None:
-    """The same policy at the child is the same rule."""
+    """Naming the same policy at the child changes nothing."""
     file = tmp_path / "one.py"
     file.write_text(
         "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass One:\n"
@@ -76,7 +80,7 @@ def test_an_inherited_policy_inherits_its_options(queues: Queues, tmp_path: Path
 
 
 def test_a_policy_for_applications_only_needs_a_leaf(findings_of: FindingsOf, sorts: str) -> None:
-    """leaf_only on a queue with queues below is an error, at the policy."""
+    """A leaf_only policy at a queue with child queues is an error at the policy."""
     text = f"version: 1\npolicy: drf\nqueues:\n  a:\n    policy: {sorts}:Leafy\n"
     assert findings_of(text) == []
     (finding,) = findings_of(text + "    queues: {x: {}}\n")
@@ -84,14 +88,14 @@ def test_a_policy_for_applications_only_needs_a_leaf(findings_of: FindingsOf, so
 
 
 def test_needs_are_the_union_of_the_policies_in_use(sorts: str) -> None:
-    """What one policy needs, the engine must give."""
+    """If one policy needs something, the engine must provide it."""
     text = f"version: 1\npolicy: drf\nqueues: {{a: {{policy: '{sorts}:Leafy'}}, b: {{}}}}"
     assert compile_config(text, "x.yml")["needs"] == ["heartbeats"]
     assert compile_config("version: 1\npolicy: drf", "x.yml")["needs"] == []
 
 
 def test_an_unknown_policy_names_the_nearest(findings_of: FindingsOf) -> None:
-    """A slip of the finger is put right by the hint."""
+    """The hint corrects a typing error."""
     (finding,) = findings_of("version: 1\npolicy: drg\n")
     assert (finding.line, finding.column, finding.path) == (2, 9, "policy")
     assert "drf" in finding.hint
@@ -100,7 +104,7 @@ def test_an_unknown_policy_names_the_nearest(findings_of: FindingsOf) -> None:
 def test_a_file_outside_the_policy_path_is_not_loaded(
     findings_of: FindingsOf, sorts: str, tmp_path: Path
 ) -> None:
-    """A running ResourceManager loads files from its folders only; offline any path does."""
+    """A running ResourceManager loads files only from its folders; offline any path is allowed."""
     text = f"version: 1\npolicy: {sorts}:Leafy\n"
     assert findings_of(text) == []
     assert findings_of(text, policy_path=[tmp_path]) == []
@@ -111,7 +115,9 @@ def test_a_file_outside_the_policy_path_is_not_loaded(
 
 
 def test_a_files_text_is_part_of_the_compiled_configuration(sorts: str, tmp_path: Path) -> None:
-    """An edited file is another configuration, wherever it lies and whatever its YAML says."""
+    """If the file is edited, the configuration is another one, wherever the file is and even if the
+    YAML is the same.
+    """
     file = tmp_path / Path(sorts).name
     text = Path(sorts).read_bytes()
     file.write_bytes(text)
@@ -130,7 +136,7 @@ def test_a_files_text_is_part_of_the_compiled_configuration(sorts: str, tmp_path
 def test_a_file_that_cannot_be_imported_is_a_finding(
     findings_of: FindingsOf, tmp_path: Path
 ) -> None:
-    """Whatever the author's module raises, the error says where it is named."""
+    """Whatever the author's module raises, the error points to the place that names it."""
     file = tmp_path / "broken.py"
     file.write_text("raise SystemError('no')\n")
     (finding,) = findings_of(f"version: 1\npolicy: {file}:Broken\n")

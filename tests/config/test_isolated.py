@@ -1,4 +1,4 @@
-"""A policy that ends its process is a finding, and the process that checks it goes on."""
+"""A policy that ends its process is a finding, and the process that checks it continues."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 
 
 def policy(folder: Path, imported: str = "", built: str = "pass", decide: str = "pass") -> str:
-    """A policy's file that runs these statements; the name of its class."""
+    """Write a policy's file that runs these statements; return the name of its class."""
     file = folder / "mine.py"
     file.write_text(f"{HEAD}{imported}\n" + CLASS.format(built=built, decide=decide))
     return f"{file}:Mine"
@@ -51,7 +51,9 @@ def policy(folder: Path, imported: str = "", built: str = "pass", decide: str = 
 def test_what_ends_the_process_is_one_finding_at_its_policy(
     tmp_path: Path, findings_of: FindingsOf, ends: dict[str, str], says: str
 ) -> None:
-    """At each of the queues that name it when it is loaded; the innermost place of the round."""
+    """If loading the policy ends the process, each queue that names it has a finding. If its round
+    does, the innermost place has one.
+    """
     name = policy(tmp_path, **ends)
     text = f"version: 1\npolicy: drf\nqueues:\n  a: {{}}\n  b:\n    policy: {name}\n"
     [found] = findings_of(text, isolated=True)
@@ -63,7 +65,9 @@ def test_what_ends_the_process_is_one_finding_at_its_policy(
 
 
 def test_it_is_found_again_at_the_next_queue(tmp_path: Path, findings_of: FindingsOf) -> None:
-    """One child is enough for all queues of the policy, and none of them loads it here."""
+    """One child process is enough for all queues of the policy, and none of them loads it in this
+    process.
+    """
     name = policy(tmp_path, imported="os._exit(0)")
     text = f"version: 1\npolicy: drf\nqueues:\n  a: {{policy: '{name}'}}\n  b: {{policy: '{name}'}}"
     assert [found.line for found in findings_of(text, isolated=True)] == [4, 5]
@@ -72,7 +76,7 @@ def test_it_is_found_again_at_the_next_queue(tmp_path: Path, findings_of: Findin
 def test_the_policy_of_a_file_without_queues_is_named(
     tmp_path: Path, findings_of: FindingsOf
 ) -> None:
-    """It is root.default's, and its place is the file's own key."""
+    """The policy is that of root.default, and its place is the file's own key."""
     text = f"version: 1\npolicy: {policy(tmp_path, decide='os._exit(0)')}\n"
     [found] = findings_of(text, isolated=True)
     assert (found.line, found.path) == (2, "policy")
@@ -81,7 +85,7 @@ def test_the_policy_of_a_file_without_queues_is_named(
 def test_a_first_round_that_does_not_end_is_a_finding(
     tmp_path: Path, findings_of: FindingsOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The check does not hang with it."""
+    """The check does not hang when the policy does."""
     monkeypatch.setattr(isolated, "FIRST_ROUND_S", 0.05)
     text = f"version: 1\npolicy: {policy(tmp_path, decide='while True: pass')}\n"
     [found] = findings_of(text, isolated=True)
@@ -91,7 +95,7 @@ def test_a_first_round_that_does_not_end_is_a_finding(
 
 @pytest.mark.parametrize("decide", ["pass", "raise ValueError", "raise SystemExit(0)"])
 def test_what_ends_no_process_is_compiled_as_ever(tmp_path: Path, decide: str) -> None:
-    """With the same hash, in amounts of any resource and where files come from folders alone."""
+    """The hash is the same, with amounts of any resource, and if files come from folders alone."""
     policy(tmp_path, decide=decide)
     text = "version: 1\npolicy: mine.py:Mine\nqueues:\n  a: {guaranteed: {fpga: 1}}\n"
     for places in ({"beside": tmp_path}, {"policy_path": [tmp_path]}):
@@ -101,7 +105,7 @@ def test_what_ends_no_process_is_compiled_as_ever(tmp_path: Path, decide: str) -
 
 
 def test_no_child_is_made_for_policies_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checking them stays as fast as it was."""
+    """The check of our policies stays fast."""
     monkeypatch.setattr(os, "fork", None)
     assert compile_config("version: 1\npolicy: hdrf\nqueues: {a: {}}", "x", isolated=True)["hash"]
 
@@ -112,7 +116,7 @@ def test_a_child_prints_nothing_and_changes_nothing_here(
     monkeypatch: pytest.MonkeyPatch,
     findings_of: FindingsOf,
 ) -> None:
-    """Not even on the descriptors below Python's own files."""
+    """Nothing is printed even on the descriptors below Python's own files."""
     monkeypatch.delitem(sys.modules, "loomcard_policy_mine", raising=False)
     name = policy(tmp_path, imported="os.write(1, b'out'); os.write(2, b'err'); os._exit(0)")
     assert findings_of(f"version: 1\npolicy: {name}\n", isolated=True)
@@ -121,7 +125,7 @@ def test_a_child_prints_nothing_and_changes_nothing_here(
 
 
 def test_a_name_given_by_itself_is_tried_too(tmp_path: Path) -> None:
-    """As by ``simulate --policy file.py:Class``."""
+    """``simulate --policy file.py:Class`` gives such a name."""
     with pytest.raises(PolicyNotFoundError, match="with status 4") as error:
         find_isolated(policy(tmp_path, imported="os._exit(4)"))
     assert "os._exit()" in error.value.hint
@@ -129,7 +133,9 @@ def test_a_name_given_by_itself_is_tried_too(tmp_path: Path) -> None:
 
 
 def test_no_child_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither of work that is late, nor of Ctrl-C. Children of other tests do not count."""
+    """No child is left after work that is late, or after Ctrl-C. Children of other tests do not
+    count.
+    """
     fork, children = os.fork, list[int]()
 
     def counted() -> int:
@@ -155,7 +161,7 @@ def _interrupted(*_: object) -> tuple[bytes, bool]:
 
 
 def test_the_error_of_a_lost_policy_names_every_finding(tmp_path: Path) -> None:
-    """What else is wrong with the file is found with it."""
+    """The other errors of the file are found at the same time."""
     name = policy(tmp_path, imported="os._exit(0)")
     with pytest.raises(FindingsError) as error:
         compile_config(

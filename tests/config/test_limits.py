@@ -1,4 +1,4 @@
-"""Guarantees and maxima: their compiled form, and whether they can all be kept."""
+"""Tests of guarantees and maxima: their compiled form, and whether all of them can be kept."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ HEAD = "version: 1\npolicy: drf\n"
 
 
 def test_defaults(queues: Queues) -> None:
-    """Root has the cluster; a queue is guaranteed nothing and limited by its parent alone."""
+    """Root has the cluster; a queue is guaranteed nothing and limited only by its parent."""
     found = queues(HEAD + "queues: {a: {}}")
     assert found["root"]["guaranteed"] == found["root"]["maximum"] == {"ppm": 1_000_000}
     assert found["root.a"]["guaranteed"] == {"ppm": 0}
@@ -23,7 +23,7 @@ def test_defaults(queues: Queues) -> None:
 
 
 def test_percentages_become_millionths_rounded_down(queues: Queues) -> None:
-    """A third is 333333 ppm: rounding up could promise more than there is."""
+    """A third is 333333 ppm, because rounding up could promise more than the cluster has."""
     text = "queues: {a: {guaranteed: 33.33339%, maximum: 50%, user_limit: 12.5%, am_share: 1%}}"
     queue = queues(HEAD + text)["root.a"]
     assert queue["guaranteed"] == {"ppm": 333_333}
@@ -32,7 +32,9 @@ def test_percentages_become_millionths_rounded_down(queues: Queues) -> None:
 
 
 def test_what_may_be_held_is_stated_where_it_is_not_a_tenth(queues: Queues) -> None:
-    """0 % is no hold at all; a file without queues states it for root and root.default alike."""
+    """With 0 % nothing may be reserved. A file without queues states the share for root and
+    root.default.
+    """
     found = queues(
         HEAD
         + "reservation_share: 10%\n"
@@ -50,7 +52,9 @@ def test_what_may_be_held_is_stated_where_it_is_not_a_tenth(queues: Queues) -> N
 
 
 def test_how_many_nodes_may_be_held_is_inherited(queues: Queues) -> None:
-    """As the parent, unless the queue states a number; a file without queues states it for all."""
+    """A queue has its parent's number unless it states one; a file without queues states it for
+    all.
+    """
     found = queues(
         HEAD + "reservation_nodes: 3\nqueues: {a: {reservation_nodes: 1, queues: {x: {}}}, b: {}}"
     )
@@ -60,7 +64,7 @@ def test_how_many_nodes_may_be_held_is_inherited(queues: Queues) -> None:
 
 
 def test_amounts_stay_amounts(queues: Queues) -> None:
-    """Resources by name, further types among them."""
+    """Amounts name their resources, which may include further types."""
     text = "queues: {a: {maximum: {vcores: 4, yarn.io/gpu: 1, memory_mb: 1024}}}"
     amounts = {"memory_mb": 1024, "vcores": 4, "yarn.io/gpu": 1}
     assert queues(HEAD + text)["root.a"]["maximum"] == {"amounts": amounts}
@@ -86,7 +90,7 @@ NOTHING = (
             "the queue is guaranteed 60% of the cluster, its maximum 50%"
             " (lower the guarantee or raise the maximum)",
         ),
-        # 60 % of the parent's 50 %, and at most 50 % of what the parent may have
+        # 60 % of the parent's 50 %, and at most 50 % of the parent's maximum
         (
             "a: {guaranteed: 50%, maximum: 50%, queues: {x: {guaranteed: 60%, maximum: 50%}}}",
             "queues.a.queues.x.guaranteed",
@@ -126,14 +130,16 @@ NOTHING = (
 def test_guarantees_that_cannot_be_kept(
     findings_of: FindingsOf, tree: str, path: str, text: str
 ) -> None:
-    """More than there is, more than the maximum, or something of nothing: one finding, there."""
+    """A guarantee of more than exists, of more than the maximum, or of a part of nothing is one
+    finding at its place.
+    """
     (finding,) = findings_of(f"{HEAD}queues:\n  {tree}\n")
     assert finding.path == path
     assert f"{finding.message} ({finding.hint})" == text
 
 
 def test_each_guarantee_of_nothing_is_named(findings_of: FindingsOf) -> None:
-    """All at once, not one after the other."""
+    """All of them are found at once, not one after the other."""
     text = "queues: {a: {queues: {x: {guaranteed: 10%}, y: {guaranteed: 10%}}}}"
     found = [finding.path for finding in findings_of(HEAD + text)]
     assert found == ["queues.a.queues.x.guaranteed", "queues.a.queues.y.guaranteed"]
@@ -148,7 +154,7 @@ def test_each_guarantee_of_nothing_is_named(findings_of: FindingsOf) -> None:
         "a: {guaranteed: 33.34%}\n  b: {guaranteed: 33.33%}\n  c: {guaranteed: 33.33%}",
         # 90 % of the parent's 10 % is 9 % of the cluster, below half of the parent's 100 %
         "a: {guaranteed: 10%, queues: {x: {guaranteed: 90%, maximum: 50%}}}",
-        # amounts of other resources, or against percent: only a cluster can tell
+        # amounts of other resources, or compared with percent: only a cluster can tell
         "a: {guaranteed: {vcores: 3}, maximum: {memory_mb: 4096}}",
         "a: {guaranteed: {vcores: 3}, maximum: 1%}",
         "a: {queues: {x: {guaranteed: 0%}}}",
@@ -156,12 +162,14 @@ def test_each_guarantee_of_nothing_is_named(findings_of: FindingsOf) -> None:
     ],
 )
 def test_guarantees_that_can_be_kept(findings_of: FindingsOf, tree: str) -> None:
-    """Exactly everything is not too much, and what cannot be compared is not judged."""
+    """Guarantees of exactly the whole are allowed, and what cannot be compared is not judged."""
     assert findings_of(f"{HEAD}queues:\n  {tree}\n") == []
 
 
 def test_limits_of_a_file_without_queues(queues: Queues) -> None:
-    """Root keeps the limits on resources, of which root.default has all; those on users move."""
+    """Root keeps the limits on resources, and root.default has all of root. The limits on users
+    move to root.default.
+    """
     found = queues(HEAD + "maximum: 50%\nuser_limit: 20%\nam_share: 10%\nweight: 3\n")
     assert found["root"]["maximum"] == found["root"]["guaranteed"] == {"ppm": 500_000}
     assert found["root.default"]["guaranteed"] == {"ppm": 1_000_000}
@@ -172,7 +180,7 @@ def test_limits_of_a_file_without_queues(queues: Queues) -> None:
 
 
 def test_root_is_guaranteed_the_cluster_where_its_maximum_is_an_amount(queues: Queues) -> None:
-    """What it may have of a cluster of unknown size is then unknown too."""
+    """How much of a cluster of unknown size root may use is then unknown too."""
     root = queues(HEAD + "maximum: {vcores: 4}\nqueues: {a: {}}")["root"]
     assert root["guaranteed"] == {"ppm": 1_000_000}
     assert root["maximum"] == {"amounts": {"vcores": 4}}

@@ -1,4 +1,4 @@
-"""A policy's options against the fields of its dataclass."""
+"""Tests of a policy's options against the fields of its dataclass."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ FindingsOf = Callable[..., list[Finding]]
 
 
 def config(policy: str, options: str) -> str:
-    """A configuration of one policy with options, which stand in line 3."""
+    """Return a configuration of one policy whose options are in line 3."""
     return f"version: 1\npolicy: {policy}\noptions: {options}\n"
 
 
@@ -32,7 +32,7 @@ def config(policy: str, options: str) -> str:
 def test_a_wrong_option_is_found_at_its_place(
     findings_of: FindingsOf, sorts: str, options: str, path: str, part: str
 ) -> None:
-    """Unknown, of another type, or refused by the policy's own check."""
+    """An option is wrong if it is unknown, has another type, or fails the policy's own check."""
     (finding,) = findings_of(config(f"{sorts}:Leafy", options))
     assert (finding.line, finding.path) == (3, path)
     assert part in f"{finding.message} {finding.hint}"
@@ -46,7 +46,7 @@ def test_a_wrong_option_is_found_at_its_place(
 def test_a_duration_has_one_range(
     findings_of: FindingsOf, policy: str, option: str, value: str
 ) -> None:
-    """Neither below 0 nor above a year, under every policy and in the same words."""
+    """A duration is at least 0 and at most a year, under every policy and with the same message."""
     (finding,) = findings_of(config(policy, f"{{{option}: {value}}}"))
     assert finding.path == f"options.{option}"
     assert finding.message.startswith("expected a duration of 0 to 31536000000 ms (a year), found")
@@ -54,25 +54,27 @@ def test_a_duration_has_one_range(
 
 
 def test_the_longest_duration_is_allowed(findings_of: FindingsOf) -> None:
-    """A year is enough for never."""
+    """A year is long enough to mean never."""
     assert findings_of(config("drf", "{reserve_after_ms: 31536000000}")) == []
 
 
 def test_all_wrong_options_are_found_at_once(findings_of: FindingsOf, sorts: str) -> None:
-    """The policy's own check sees the options that are right, though another is wrong."""
+    """The policy's own check sees the valid options, even if another option is wrong."""
     found = findings_of(config(f"{sorts}:Leafy", "{theta: 2, thta: 1, rounds: x}"))
     assert [f.path for f in found] == ["options.theta", "options.thta", "options.rounds"]
 
 
 def test_an_option_without_default_must_be_given(findings_of: FindingsOf, sorts: str) -> None:
-    """The finding stands at options, or at the file if it has none."""
+    """The finding is at options, or at the file if it has no options."""
     (finding,) = findings_of(f"version: 1\npolicy: {sorts}:Demanding\n")
     assert finding.path == "options.size"
     assert findings_of(config(f"{sorts}:Demanding", "{size: 1}")) == []
 
 
 def test_options_are_compiled_as_their_types(sorts: str) -> None:
-    """A 1 for a float is 1.0, and defaults are left out: equal configurations, equal hashes."""
+    """A 1 for a float becomes 1.0, and defaults are left out, so equal configurations have equal
+    hashes.
+    """
     compiled = compile_config(config(f"{sorts}:Leafy", "{theta: 1, names: [b, a]}"), "x.yml")
     assert repr(compiled["queues"][1]["options"]) == "{'names': ['b', 'a'], 'theta': 1.0}"
     same = compile_config(config(f"{sorts}:Leafy", "{names: [b, a], theta: 1.0}"), "x.yml")
@@ -82,7 +84,9 @@ def test_options_are_compiled_as_their_types(sorts: str) -> None:
 def test_a_policys_file_is_looked_for_beside_the_configuration_first(
     sorts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then in the present folder; a cluster that compiles it gets the same hash."""
+    """The present folder comes second. A cluster that compiles the configuration gets the same
+    hash.
+    """
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path / "here")

@@ -1,4 +1,4 @@
-"""What holds for every configuration, and for every text."""
+"""Tests of what is true of every configuration, and of every text."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ PERCENT = st.integers(1, 100).map(lambda n: f"{n}%")
 
 
 def queue(children: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """A queue of right keys, with children of the given sort."""
+    """Return a strategy for a queue of valid keys, with such children."""
     optional = {
         "policy": st.sampled_from(["fifo", "drf"]),
         "weight": st.sampled_from([1, 2, 0.5]),
@@ -41,7 +41,7 @@ CONFIGS = queue(st.recursive(queue(st.just({})), queue, max_leaves=4)).map(
 
 
 def shuffled(data: Any, draw: st.DataObject) -> Any:
-    """The same data with the keys of every mapping in another order."""
+    """Return the same data with the keys of every mapping in another order."""
     if not isinstance(data, dict):
         return data
     keys = draw.draw(st.permutations(list(data)))
@@ -64,7 +64,7 @@ def test_the_order_of_keys_means_nothing(data: dict[str, Any], draw: st.DataObje
 def test_the_hash_changes_with_the_content_and_only_then(
     one: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    """Two configurations have one hash exactly if all else of them is equal."""
+    """Two configurations have the same hash exactly if everything else in them is equal."""
     first, second = compiled(one), compiled(other)
     hashes = first.pop("hash"), second.pop("hash")
     assert (hashes[0] == hashes[1]) == (first == second)
@@ -74,7 +74,9 @@ def test_the_hash_changes_with_the_content_and_only_then(
 @settings(max_examples=60, deadline=None)
 @given(CONFIGS)
 def test_compiled_configurations_are_what_the_wire_says(data: dict[str, Any]) -> None:
-    """Depth first, parents before children, siblings by name; a leaf has no children."""
+    """Queues come depth first, parents before children and siblings by name; a leaf has no
+    children.
+    """
     config = compiled(data)
     assert json.loads(canonical_json(config)) == config
     assert list(config) == sorted(config)
@@ -101,7 +103,7 @@ EDITS = st.lists(st.tuples(PLACES, st.integers(0, 12), PIECES | st.text(max_size
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(SAMPLES), EDITS)
 def test_any_text_compiles_or_yields_findings(text: str, edits: list[tuple[int, int, str]]) -> None:
-    """A mutated file never raises anything else, and every finding is inside the file."""
+    """A mutated file never raises another error, and every finding is inside the file."""
     for place, length, piece in edits:
         start = place % (len(text) + 1)
         text = text[:start] + piece + text[start + length :]

@@ -1,4 +1,6 @@
-"""What is in force at a queue: access, applications, lifetimes, labels; stated or inherited."""
+"""Tests of what applies to a queue, stated or inherited: access, applications, lifetimes,
+labels.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,13 +20,13 @@ NEW = {
 
 
 def test_defaults_are_left_out(queues: Queues) -> None:
-    """A configuration that states none of these compiles to what it was before they were."""
+    """A configuration that states none of these keys compiles as it did before they existed."""
     found = queues(HEAD + "queues: {a: {state: running, maximum_lifetime: unlimited}}")
     assert not NEW & {key for queue in found.values() for key in queue}
 
 
 def test_what_is_stated_stands_at_its_queue(queues: Queues) -> None:
-    """Limits that hold for all below stand where they are stated, once."""
+    """Limits that apply to all queues below are compiled once, at the queue that states them."""
     text = """\
         version: 1
         policy: drf
@@ -46,7 +48,7 @@ def test_what_is_stated_stands_at_its_queue(queues: Queues) -> None:
 
 
 def test_labels_and_lifetimes_are_inherited(queues: Queues) -> None:
-    """What is in force is resolved, so that no reader walks the tree."""
+    """The inherited values are resolved, so that no reader has to walk the tree."""
     text = """\
         version: 1
         policy: drf
@@ -67,14 +69,14 @@ def test_labels_and_lifetimes_are_inherited(queues: Queues) -> None:
 
 
 def test_the_only_queue_of_a_file_has_the_files_rights(queues: Queues) -> None:
-    """What counts applications stands at root alone, above the implied queue."""
+    """A limit on the number of applications is at root alone, above the implied queue."""
     found = queues(HEAD + "labels: []\nmaximum_applications: 5")
     assert found["root.default"]["labels"] == []
     assert "maximum_applications" not in found["root.default"]
 
 
 def test_guarantees_on_labels_are_parts_of_the_parents(queues: Queues) -> None:
-    """Down the tree, of what root may use; 0% is left out."""
+    """They are multiplied down the tree, from what root may use; 0% is left out."""
     text = """\
         version: 1
         policy: drf
@@ -147,7 +149,7 @@ def test_guarantees_on_labels_are_parts_of_the_parents(queues: Queues) -> None:
 def test_what_cannot_be_is_found(
     findings_of: FindingsOf, text: str, line: int, path: str, part: str
 ) -> None:
-    """One finding each, at its place."""
+    """Each error is one finding, at its place."""
     (finding,) = findings_of(HEAD + text)
     assert (finding.line, finding.path) == (line, path)
     assert part in finding.message
@@ -165,21 +167,21 @@ def test_what_cannot_be_is_found(
     ],
 )
 def test_a_wrong_value_has_its_remedy(findings_of: FindingsOf, text: str, remedy: str) -> None:
-    """The remedy fits the bound: 0 is not negative, and yet no size of a container."""
+    """The remedy fits the bound: 0 is not negative, but it is no size of a container either."""
     policy = "dress" if "theta" in text else "drf"
     (finding,) = findings_of(f"version: 1\npolicy: {policy}\n{text}\n")
     assert finding.hint == remedy
 
 
 def test_each_contradiction_is_found_once(findings_of: FindingsOf) -> None:
-    """At the queue that states it; those below only inherit it."""
+    """The finding is at the queue that states it; the queues below only inherit it."""
     text = "labels: [gpu]\ndefault_label: ssd\nqueues: {a: {queues: {b: {}}}}\n"
     (finding,) = findings_of(HEAD + text)
     assert (finding.line, finding.path) == (4, "default_label")
 
 
 def test_no_guarantee_at_root_is_its_default(findings_of: FindingsOf) -> None:
-    """0 % is left out of the compiled form, where root then has all that it may use."""
+    """0 % is left out of the compiled form, in which root then has all that it may use."""
     below = "a: {label_maximum: {gpu: 50%}, label_guaranteed: {gpu: 60%}}"
     (finding,) = findings_of(HEAD + "label_guaranteed: {gpu: 0%}\nqueues: {" + below + "}")
     assert (finding.path, finding.rule) == ("queues.a.label_guaranteed.gpu", "LC120")
@@ -187,17 +189,17 @@ def test_no_guarantee_at_root_is_its_default(findings_of: FindingsOf) -> None:
 
 
 def lists(found: dict[str, dict[str, Any]], path: str) -> tuple[list[str], list[str]]:
-    """The lists of submitters and administrators at one queue."""
+    """Return the lists of submitters and administrators of one queue."""
     return found[path]["submit"], found[path]["administer"]
 
 
 def test_everyone_by_default(queues: Queues) -> None:
-    """A file that says nothing closes nothing."""
+    """A file without such lists closes no queue."""
     assert lists(queues(HEAD), "root.default") == (["*"], ["*"])
 
 
 def test_absent_inherits_and_stated_replaces(queues: Queues) -> None:
-    """A list of its own is not joined with the parent's, as stock YARN would."""
+    """Unlike in stock YARN, a queue's own list is not joined with its parent's."""
     found = queues(
         HEAD
         + """
@@ -214,7 +216,7 @@ queues:
 
 
 def test_a_list_of_submitters_is_not_voided_by_the_default_of_administer(queues: Queues) -> None:
-    """Administering implies submitting, so an unstated administer closes where submit does."""
+    """An administrator may submit, so if submit closes a queue, an unstated administer does too."""
     found = queues(HEAD + "queues: {a: {submit: [alice]}, b: {}, c: {submit: []}}")
     assert lists(found, "root.a") == (["alice"], [])
     assert lists(found, "root.b") == (["*"], ["*"])
@@ -224,12 +226,12 @@ def test_a_list_of_submitters_is_not_voided_by_the_default_of_administer(queues:
 def test_everyone_stated_as_administrator_beside_submitters_is_refused(
     findings_of: FindingsOf,
 ) -> None:
-    """Users who write submit: [alice] would be surprised that everyone submits."""
+    """A user who writes submit: [alice] would be surprised if everyone could submit."""
     (finding,) = findings_of(HEAD + 'administer: ["*"]\nqueues: {a: {submit: [alice]}}')
     assert (finding.line, finding.path) == (4, "queues.a.submit")
     assert "no effect" in finding.message
 
 
 def test_entries_stand_once(queues: Queues) -> None:
-    """A name written twice is one name, in the order of the file."""
+    """A name that is written twice counts once, in the order of the file."""
     assert lists(queues(HEAD + "submit: [b, a, b]"), "root.default")[0] == ["b", "a"]

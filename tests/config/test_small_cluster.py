@@ -1,4 +1,4 @@
-"""A policy that answers and allocates nothing is a warning before it governs."""
+"""A policy that answers but allocates nothing is a warning before it governs."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ RULE = 'any(plan.wait(ask, "LATER", view.now_ms + 60_000) for ask in view.asks)'
 
 
 def mine(folder: Path, body: str) -> str:
-    """A file of a configuration with that policy in one of its two leaf queues."""
+    """Write a configuration with that policy in one of its two leaf queues; return its path."""
     (folder / "mine.py").write_text(POLICY.format(body=body))
     text = "version: 1\npolicy: drf\nqueues:\n  a: {}\n  b:\n    policy: mine.py:Mine\n"
     (folder / "mine.yml").write_text(text)
@@ -46,7 +46,7 @@ def mine(folder: Path, body: str) -> str:
 def test_what_allocates_nothing_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, said: str | None
 ):
-    """Nothing is said of a policy that serves, late or soon, or that states its rule."""
+    """There is no warning for a policy that serves, early or late, or that states its rule."""
     assert run(["policy", "check", mine(tmp_path, body)]) == 0
     out = capsys.readouterr().out
     assert (said or "") in out
@@ -54,7 +54,7 @@ def test_what_allocates_nothing_is_a_warning(
 
 
 def test_the_warning_stands_at_the_queue(tmp_path: Path):
-    """Line and path are those of the queue that gets nothing, not of its parent."""
+    """Line and path are those of the queue that gets nothing, not those of its parent."""
     file = Path(mine(tmp_path, "pass"))
     config = compile_config(file.read_text(), file.name, beside=tmp_path)
     [found] = left_waiting(file.read_text(), config, None)
@@ -63,6 +63,6 @@ def test_the_warning_stands_at_the_queue(tmp_path: Path):
 
 @pytest.mark.parametrize("policy", sorted(built_in()))
 def test_every_policy_of_ours_serves_a_small_cluster(policy: str):
-    """By itself, and above and below another one where it may stand there."""
+    """It does so alone, and above and below another policy if that is allowed."""
     text = f"version: 1\npolicy: {policy}\n"
     assert _play(compile_config(text, "alone.yml"), None) == []

@@ -1,4 +1,4 @@
-"""A command's word for a policy configuration: a file, a policy, or an example."""
+"""Tests of how a command's argument names a configuration: a file, a policy, or an example."""
 
 import os
 from importlib.metadata import EntryPoint, EntryPoints
@@ -19,7 +19,7 @@ TEXT = "version: 1\npolicy: fifo\n"
 
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_a_policys_name_is_a_configuration(name: str) -> None:
-    """That policy with its default options, in one leaf queue."""
+    """The name means that policy with its default options, in one leaf queue."""
     found = resolve(name)
     assert (found.name, found.title, found.file) == (name, name, None)
     root, leaf = compile_config(found.text, found.name)["queues"]
@@ -30,7 +30,7 @@ def test_a_policys_name_is_a_configuration(name: str) -> None:
 def test_a_name_with_an_ending_or_a_slash_is_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And no other name is, whatever lies in the folder."""
+    """No other name is a file, whatever the folder contains."""
     monkeypatch.chdir(tmp_path)
     for name in ("drf", "drf.yml", "drf.yaml", "mine"):
         (tmp_path / name).write_text(f"# {name}\n{TEXT}")
@@ -47,7 +47,9 @@ def test_a_name_with_an_ending_or_a_slash_is_a_file(
 
 
 def test_an_example_goes_by_its_name_or_its_files(tmp_path: Path) -> None:
-    """A file beside the caller goes before the example, and so does a policy of that name."""
+    """The caller's own file takes precedence over the example, and so does a policy of that
+    name.
+    """
     shipped = ROOT / "policies" / "queues.yml"
     assert examples()["queues"] == shipped
     for given in ("queues", "queues.yml"):
@@ -59,7 +61,9 @@ def test_an_example_goes_by_its_name_or_its_files(tmp_path: Path) -> None:
 
 
 def test_a_policy_goes_before_an_example_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What installs a policy called queues means it; the example has its file's name still."""
+    """After an installation of a policy called queues, that name means the policy. The example
+    keeps its file's name.
+    """
     point = EntryPoint("queues", "no_such_module:X", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", EntryPoints([point]).select)
     assert resolve("queues").text.endswith("policy: queues\n")
@@ -81,7 +85,7 @@ def test_a_policy_goes_before_an_example_of_its_name(monkeypatch: pytest.MonkeyP
 def test_what_is_not_there_is_said_with_a_remedy(
     tmp_path: Path, given: str, says: str, hint: str
 ) -> None:
-    """The nearest names, or what else may have been meant."""
+    """The hint lists the nearest names, or other possible meanings."""
     with pytest.raises(SourceError) as error:
         resolve(given, tmp_path)
     assert str(error.value).startswith(says.format(tmp=tmp_path))
@@ -89,16 +93,18 @@ def test_what_is_not_there_is_said_with_a_remedy(
 
 
 def test_a_name_that_is_unknown_here_may_be_sent() -> None:
-    """For a ResourceManager that has the policy."""
+    """The ResourceManager may have the policy."""
     assert resolve("theirs", known=False).text == "version: 1\nkind: policy\npolicy: theirs\n"
     assert source.resolve("my.py:Mine").text.endswith("policy: my.py:Mine\n")
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
-    """As a shell's <(...) is; also when its writer opens it after us."""
+    """A shell's <(...) is such a pipe. It may be opened for writing after it is opened for
+    reading.
+    """
     pipe = tmp_path / "made.yml"
     os.mkfifo(pipe)
-    for size in (1, 200_000):  # more than a pipe holds at once
+    for size in (1, 200_000):  # more than a pipe can contain at once
         made = TEXT + "#" * size
         writer = Thread(target=pipe.write_text, args=[made])
         writer.start()
@@ -110,7 +116,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 def test_a_pipe_without_a_writer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would be waited for without end."""
+    """Otherwise the command would wait for ever."""
     monkeypatch.setattr(text, "_WRITER_S", 0.1)
     os.mkfifo(tmp_path / "mute.yml")
     with pytest.raises(SourceError, match=r"^cannot be read: nobody writes to this pipe$"):
@@ -118,7 +124,7 @@ def test_a_pipe_without_a_writer_is_an_error(
 
 
 def test_no_more_is_read_than_a_configuration_may_have(tmp_path: Path) -> None:
-    """Such as of a device, which never ends."""
+    """A device, for example, never ends."""
     (tmp_path / "endless.yml").symlink_to("/dev/zero")
     with pytest.raises(SourceError, match=r"^cannot be read: more than 4000000 bytes, too much"):
         resolve(tmp_path / "endless.yml")

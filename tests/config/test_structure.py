@@ -1,4 +1,4 @@
-"""Keys, types and bounds: every wrong one is found, at its line, with a remedy."""
+"""Tests of keys, types and bounds: every wrong one is found, at its line, with a remedy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ Places = Callable[..., list[tuple[int, str]]]
 
 
 def test_one_run_lists_everything_in_the_order_of_the_file(places: Places) -> None:
-    """Faults of every sort, in every part of the tree, come in one list."""
+    """Errors of every sort, in every part of the tree, are in one list."""
     text = """\
         version: 2
         kind: workload
@@ -103,7 +103,7 @@ def test_one_run_lists_everything_in_the_order_of_the_file(places: Places) -> No
     ],
 )
 def test_a_wrong_line_says_what_was_expected(findings_of: FindingsOf, line: str, part: str) -> None:
-    """One fault, one finding, in its own line, that names expectation or remedy."""
+    """Each error is one finding, in its own line, that names the expectation or a remedy."""
     (finding,) = findings_of(f"version: 1\npolicy: drf\n{line}\n")
     assert finding.line == 3
     assert part in f"{finding.message} {finding.hint}"
@@ -111,25 +111,25 @@ def test_a_wrong_line_says_what_was_expected(findings_of: FindingsOf, line: str,
 
 @pytest.mark.parametrize("version", ["2", "'1'", "1.0", "true", "[1]"])
 def test_only_version_1_is_read(places: Places, version: str) -> None:
-    """Another version, and a 1 that is no number, is a finding."""
+    """Another version is a finding, and so is a 1 that is not a number."""
     assert places(f"version: {version}\npolicy: drf\n") == [(1, "version")]
 
 
 def test_version_and_policy_are_required_and_kind_is_not(places: Places) -> None:
-    """A file without them says so once each."""
+    """A file without them has one finding for each."""
     assert places("weight: 1\n") == [(1, "policy"), (1, "version")]
     assert places("version: 1\npolicy: drf\n") == []
 
 
 @pytest.mark.parametrize("text", ["5", "[version, 1]", "text"])
 def test_a_file_that_is_no_mapping_is_one_finding(findings_of: FindingsOf, text: str) -> None:
-    """Nothing can be said about its keys."""
+    """There is no finding about its keys."""
     (finding,) = findings_of(text)
     assert "expected a mapping" in finding.message
 
 
 def test_positions_are_columns_of_values_and_of_unknown_keys(findings_of: FindingsOf) -> None:
-    """An editor can jump to the finding."""
+    """With line and column an editor can jump to the finding."""
     found: list[Any] = findings_of("version: 1\npolicy: drf\nqueues: {a: {weight: 0, wait: 1}}\n")
     assert [(f.line, f.column, f.path) for f in found] == [
         (3, 22, "queues.a.weight"),

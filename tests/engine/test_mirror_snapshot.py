@@ -72,7 +72,7 @@ class ClusterMachine(LabelledMachine):
         cluster.outcomes, cluster.timers, cluster.waiting = kept
         fresh.absorb(records)
         again = Mirror(mirror.types)
-        load(again, dump(mirror))  # # as at the beginning of a journal's segment
+        load(again, dump(mirror))  # as at the beginning of a journal's segment
         assert as_data(mirror) == as_data(again)
         if cluster.outcomes is None or not cluster.outcomes.refusals:
             assert as_data(mirror) == as_data(fresh)

@@ -134,7 +134,7 @@ def test_a_fault_drops_that_instances_decisions_only():
     [(instance, message, trace)] = plan.faults
     assert (instance, "broken on purpose" in message, "Traceback" in trace) == (1, True, True)
     engine.commit(plan)
-    assert {g.attempt for g in engine.round()} == {1}  # # its fallback serves; both states agree
+    assert {g.attempt for g in engine.round()} == {1}  # its fallback serves; both states agree
 
 
 def test_a_policy_that_raises_rests_and_is_tried_again():
@@ -143,7 +143,7 @@ def test_a_policy_that_raises_rests_and_is_tried_again():
     """
     engine = under("drf", "test-broken", when="app1")
     engine.tolerant = True
-    engine.ask(1, 1, (9999, 1))  # # so that it is called, and raises, in every round
+    engine.ask(1, 1, (9999, 1))  # so that it is called, and raises, in every round
     faults = []
     for _ in range(8):
         engine.ask(2, 1)

@@ -76,7 +76,7 @@ def test_a_slow_policy_ends_with_what_it_has_and_goes_on_at_once(tmp_path):
         made.ask(1, 1, request_id=request_id)
     allocated, cut = exchanged(made)
     assert cut
-    assert 25 <= allocated <= 40  # # 250 ms, half of the root's 500, and half as much again
+    assert 25 <= allocated <= 40  # 250 ms, half of the root's 500, and half as much again
     assert made.timers[0] == made.now + 1
     rounds = [exchanged(made) for _ in range(8)]
     assert sum(each for each, _ in rounds) + allocated == 200

@@ -23,7 +23,7 @@ SUFFIX = ".jsonl.xz"
 
 
 def replayed(path: Path) -> tuple[int, list[str]]:
-    """How many rounds the journal has; lines about the first that differs, if there is one."""
+    """Return how many rounds the journal has, and lines about the first that differs, if any."""
     try:
         segment = read_segment(path)
         found = first_difference(segment)
@@ -40,14 +40,14 @@ def replayed(path: Path) -> tuple[int, list[str]]:
 
 
 def recorded(pair: tuple[str, str]) -> dict[str, bytes]:
-    """The journal's segments by their files, compressed."""
+    """Return the journal's segments, compressed, by the names of their files."""
     import workloads
 
     name, policy = pair
     with tempfile.TemporaryDirectory() as folder:
         try:
             workloads.record(name, policy, Path(folder))
-        except Exception as error:  # not every one can cross to another process
+        except Exception as error:  # some exceptions cannot be sent to another process
             raise RuntimeError(f"{name}/{policy}: {error}") from None
         parts = [path.read_bytes() for path in segments(Path(folder))]
     return {
@@ -57,7 +57,7 @@ def recorded(pair: tuple[str, str]) -> dict[str, bytes]:
 
 
 def record(root: Path, processes: int, chosen: list[str]) -> int:
-    """Write every journal that is not as it is made now, and remove what is made no more."""
+    """Write every journal that has changed, and remove those that are no longer made."""
     import workloads
 
     pairs = [pair for pair in workloads.pairs() if _chosen("/".join(pair), chosen)]
@@ -68,7 +68,7 @@ def record(root: Path, processes: int, chosen: list[str]) -> int:
     changed = 0
     for name, text in sorted(files.items()):
         path = root / name
-        # By its text: another version of liblzma may compress it otherwise.
+        # Texts are compared, because another version of liblzma may compress differently.
         if path.exists() and lzma.decompress(path.read_bytes()) == text:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def record(root: Path, processes: int, chosen: list[str]) -> int:
 
 
 def replay(root: Path, processes: int, chosen: list[str]) -> int:
-    """Replay every journal; the exit status."""
+    """Replay every journal; return the exit status."""
     journals = _journals(root, chosen)
     rounds = differ = 0
     with Pool(processes) as pool:
@@ -98,7 +98,7 @@ def replay(root: Path, processes: int, chosen: list[str]) -> int:
 
 
 def _journals(root: Path, chosen: list[str]) -> dict[str, Path]:
-    """The chosen journals by their names, in order."""
+    """Return the chosen journals by their names, in order."""
     found = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob(f"*{SUFFIX}"))}
     return {name: path for name, path in found.items() if _chosen(name, chosen)}
 
@@ -108,7 +108,7 @@ def _chosen(name: str, chosen: list[str]) -> bool:
 
 
 def main() -> int:
-    """Parse the command line and run; the exit status."""
+    """Parse the command line and run; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="parts of journals' names, such as swap/dress")
     parser.add_argument("--record", action="store_true", help="write the journals again")

@@ -1,6 +1,6 @@
 """What the golden journals record: workloads, and the policies that decide on them.
 
-Between them they have every kind of event that a policy hears of. They are small: a journal holds
+Together they contain every kind of event that a policy can receive. They are small: a journal has
 some hundred rounds.
 """
 
@@ -29,7 +29,7 @@ TREE = {
     "a": {"weight": 2, "guaranteed": "50%", "queues": {"x": {"weight": 3}, "y": {}}},
     "b": {"guaranteed": "25%", "maximum": "75%"},
 }
-"""Two levels; the leaves are root.a.x, root.a.y and root.b."""
+"""A queue tree of two levels; the leaves are root.a.x, root.a.y and root.b."""
 LEAVES = ("root.a.x", "root.a.y", "root.b")
 AM = (512, 1)
 SHAPES: tuple[tuple[list[int], ...], ...] = (
@@ -37,11 +37,11 @@ SHAPES: tuple[tuple[list[int], ...], ...] = (
     ([], [], [0, 1], [2]),
     ([], [0], [0], [0], [1, 2]),
 )
-"""Of jobs of stages: by stage, which it waits for."""
+"""Shapes of jobs: for each stage, the stages that it waits for."""
 
 
 def _two_levels() -> StressScenario:
-    """Jobs of unlike sizes in three queues; more is asked for than there is."""
+    """Return jobs of different sizes in three queues, which ask for more than the cluster has."""
     sizes = ((1024, 1), (2048, 1), (1024, 2))
     apps = [
         app(f"j{i}", 5 + i % 4 * 3, i * 1500, LEAVES[i % 3], user=f"u{i % 2}", size=sizes[i % 3])
@@ -51,7 +51,9 @@ def _two_levels() -> StressScenario:
 
 
 def _labels() -> StressScenario:
-    """A partition of its own, one that lends, a queue whose asks go to a label, limits there."""
+    """Return a cluster with a partition of its own, one that lends, a queue whose asks go to a
+    label, and limits on labels.
+    """
     machines = nodes(2) + nodes(1, name="g", label="gpu")
     machines += nodes(1, name="s", label="spare", shared=True)
     apps = [app(f"p{i}", 12, i * 500, f"root.{'ab'[i % 2]}") for i in range(4)]
@@ -68,7 +70,9 @@ def _labels() -> StressScenario:
 
 
 def _large_task() -> StressScenario:
-    """Room is reserved for tasks of a node's size under a stream; one is larger than each node."""
+    """Return a stream of small tasks, for which room is reserved for tasks of a node's size. One
+    task is larger than each node.
+    """
     apps = [app(f"s{i}", 4, i * 1_000, LEAVES[i % 3], ms=6_000) for i in range(16)]
     apps += [
         app("large", 2, 2_500, "root.a.x", size=(8192, 8), ms=4_000),
@@ -79,7 +83,7 @@ def _large_task() -> StressScenario:
 
 
 def _masters() -> StressScenario:
-    """More application masters than may run, of users who are limited, too."""
+    """Return more application masters than may run; their users are limited too."""
     apps = [
         app(f"m{i}", 3, i * 700, LEAVES[i % 3], user=f"u{i % 4}", am=AM, ms=5_000)
         for i in range(14)
@@ -93,7 +97,9 @@ def _masters() -> StressScenario:
 
 
 def _nodes_lost() -> StressScenario:
-    """Nodes are lost with what ran there, masters too, and come back; tasks fail."""
+    """Return a scenario in which nodes are lost with all their containers, masters included, and
+    come back; tasks fail.
+    """
     faults = [Fault(9_000, "n1", 12_000), Fault(15_000, "n2", 3_000), Fault(26_000, "n3")]
     apps = []
     for i in range(7):
@@ -104,7 +110,7 @@ def _nodes_lost() -> StressScenario:
 
 
 def _swap() -> StressScenario:
-    """From fifo to the policy, to drf and back, while everything runs."""
+    """Return swaps from fifo to the policy, to drf and back, while everything runs."""
     apps = [app(f"j{i}", 8, i * 1_500, LEAVES[i % 3], am=AM) for i in range(9)]
     apps.append(app("large", 1, 10_000, "root.a.x", size=(8192, 8)))
     found = _simulated(apps, 3, TREE, stop_s=60)
@@ -114,7 +120,7 @@ def _swap() -> StressScenario:
 
 
 def _mapreduce() -> StressScenario:
-    """Maps with hosts that they would rather run on, in two racks; reduces after a slow start."""
+    """Return jobs whose maps prefer certain hosts in two racks, and whose reduces start slowly."""
     apps = []
     for i in range(6):
         rng = Random(i)  # noqa: S311 - no secret
@@ -135,7 +141,7 @@ def _mapreduce() -> StressScenario:
 
 def _dags(asks: str) -> Callable[[], StressScenario]:
     def build() -> StressScenario:
-        """Jobs of stages that wait for others; all but one say so."""
+        """Return jobs of stages that wait for others; the hint of d3 does not state that."""
         apps = []
         for i in range(8):
             rng = Random(i)  # noqa: S311 - no secret
@@ -155,7 +161,9 @@ def _dags(asks: str) -> Callable[[], StressScenario]:
 
 
 def _gangs() -> StressScenario:
-    """Equal jobs that come at once, each larger than what is left: ties, small among large."""
+    """Return equal jobs that come together, each larger than what is left: ties, and small jobs
+    among large ones.
+    """
     apps = [app(f"g{i}", 6, i // 4 * 6_000, ms=6_000) for i in range(7)]
     failing = stage("g7", 6, 6_000, fails_ms={n: [1_000 + n * 700] for n in range(6)})
     apps.append(app("g7", 0, 6_000, stages=[failing]))
@@ -165,7 +173,9 @@ def _gangs() -> StressScenario:
 
 
 def _three_resources() -> StressScenario:
-    """Complementary jobs over memory, vcores and GPUs; the nodes with GPUs are lost for a while."""
+    """Return complementary jobs over memory, vcores and GPUs. The nodes with GPUs are lost for a
+    while.
+    """
     machines = nodes(2, (8192, 8, 0)) + nodes(2, (8192, 8, 4), name="g")
     faults = [Fault(14_000, "g1", 9_000), Fault(16_000, "g2", 9_000)]
     sizes = ((3072, 1, 0), (512, 3, 0), (1024, 1, 1))
@@ -177,7 +187,9 @@ def _three_resources() -> StressScenario:
 
 
 def _hogged() -> StressScenario:
-    """One queue has all when the others come with their guarantees: what preempts does so."""
+    """Return a queue that uses everything when the others come with their guarantees. Policies that
+    preempt do so.
+    """
     apps = [app(f"h{i}", 14, i * 300, "root.b", ms=40_000) for i in range(3)]
     apps += [app(f"x{i}", 5, 6_000 + i * 4_000, LEAVES[i % 2], ms=7_000) for i in range(7)]
     queues = {"a": TREE["a"], "b": {"guaranteed": "25%"}}
@@ -185,7 +197,7 @@ def _hogged() -> StressScenario:
 
 
 def _executors() -> StressScenario:
-    """Spark's executors beside plain jobs."""
+    """Return Spark's executors beside plain jobs."""
     apps = []
     for i in range(6):
         stages = [stage(f"e{i}", 6, 4_000), stage(f"e{i}b", 3, 6_000, number=2, after=[0])]
@@ -210,7 +222,7 @@ SIMULATED: Mapping[str, Callable[[], StressScenario]] = {
     "hogged": _hogged,
     "executors": _executors,
 }
-"""What the simulator plays."""
+"""The workloads that the simulator plays."""
 
 
 def _simulated(
@@ -223,7 +235,7 @@ def _simulated(
 
 
 def simulate(scenario: StressScenario, candidate: Candidate, journal: Path) -> None:
-    """Plays a scenario with its swaps."""
+    """Play a scenario with its swaps."""
     own = scenario.config(candidate)
     first = scenario.begins_under
     simulation = Simulation(
@@ -239,11 +251,11 @@ def simulate(scenario: StressScenario, candidate: Candidate, journal: Path) -> N
 
 
 class _Enough(Exception):  # noqa: N818 - no error
-    """So many rounds were played."""
+    """Raised when enough rounds were played."""
 
 
 def _at_random(cluster: Cluster, seed: int, **keys: bool) -> None:
-    """A hundred rounds of it, without its end, in which only what is left is served."""
+    """Play a hundred random rounds, without the end, in which only the rest is served."""
 
     def watch() -> None:
         if cluster.rounds >= 100:
@@ -254,18 +266,18 @@ def _at_random(cluster: Cluster, seed: int, **keys: bool) -> None:
 
 
 def refusals(cluster: Cluster) -> None:
-    """The ResourceManager refuses single decisions, for one reason or another."""
+    """Let the ResourceManager refuse single decisions, for various reasons."""
     _at_random(cluster, 5, refusing=True)
 
 
 def rebuilt(cluster: Cluster) -> None:
-    """Plans come too late and are refused whole; snapshots are sent."""
+    """Let plans come late, so that they are refused whole, and send snapshots."""
     _at_random(cluster, 8, rebuilding=True)
 
 
 def changes(cluster: Cluster) -> None:
-    """Priorities and queues of applications change, nodes are resized and get labels, applications
-    want certain racks only, or a host no more; preemption, where the policy does.
+    """Change priorities and queues of applications, resize and label nodes, let applications ask
+    for certain racks only or stop asking for a host; preempt, if the policy does.
     """
     rng = Random(3)  # noqa: S311 - no secret
     leaves = [n for n, queue in enumerate(cluster.compiled["queues"]) if queue["leaf"]]
@@ -324,7 +336,7 @@ DRIVEN: Mapping[str, Callable[[Cluster], None]] = {
     "rebuilt": rebuilt,
     "changes": changes,
 }
-"""What the simulator cannot do; `loomcard.testing` is the far end."""
+"""The workloads that the simulator cannot play; `loomcard.testing` plays the ResourceManager."""
 
 WORKLOADS = (*SIMULATED, *DRIVEN)
 
@@ -427,11 +439,13 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
         ("dags", "mapreduce", "three-resources"),
     ),
 }
-"""Policies with other options, as the papers' ablations have, and the workloads that show them."""
+"""Policies with other options, as in the papers' ablations, and the workloads that show the
+effect.
+"""
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Every workload with every policy that decides on it, by their names."""
+    """Return every workload with every policy that decides on it, by their names."""
     plain = [(name, policy) for name in WORKLOADS for policy in sorted(built_in())]
     return plain + [
         (name, variant) for variant, (_, _, names) in VARIANTS.items() for name in names
@@ -439,14 +453,14 @@ def pairs() -> list[tuple[str, str]]:
 
 
 def record(name: str, policy: str, folder: Path) -> None:
-    """Writes the journal of one pair into the folder."""
+    """Write the journal of one pair into the folder."""
     base, options, _ = VARIANTS.get(policy, (policy, {}, ()))
     candidate = Candidate(base, options)
     if name in SIMULATED:
         simulate(SIMULATED[name](), candidate, folder)
         return
     config = StressScenario("golden", "", workload("golden", [], [], 1), (), TREE).config(candidate)
-    # Of one workload there are two segments: the second begins with all state.
+    # One workload gets two segments: the second begins with all state.
     cluster = Cluster(config, journal=folder, segment_rounds=60 if name == "rebuilt" else 1000)
     DRIVEN[name](cluster)
     assert cluster.session.journal is not None

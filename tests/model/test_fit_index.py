@@ -41,7 +41,7 @@ def test_many_sizes_that_fit_nowhere_cost_no_look_at_every_node():
     small = [Resource((100 + n, 1)) for n in range(SHAPES_KEPT)]
     looks_of(fit, small)
     large = [Resource((5000 + n, 1)) for n in range(SIZES)]
-    assert looks_of(fit, large) <= 2 * NODES  # # for the bounds, and for an index
+    assert looks_of(fit, large) <= 2 * NODES  # for the bounds, and for an index
     nodes[7]._room[:] = 5999, 4
     fit.touch(nodes[7])
     assert looks_of(fit, large) <= 2 * SIZES + NODES

@@ -17,7 +17,7 @@ from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
 EVERY = sorted(built_in())
-# # hdrf's baselines share its descent; tests/policies/hdrf checks the same of them.
+# hdrf's baselines share its descent; tests/policies/hdrf checks the same of them.
 LEAVES = [name for name in EVERY if "hdrf.baselines" not in built_in()[name]]
 SHARING = [name for name in LEAVES if not getattr(find(name), "leaf_only", False)]
 PAIRS = [
@@ -30,7 +30,7 @@ these.
 """
 HOLDS_BACK = {"dress", "hdrf", "strict", "slots"}  # they leave room free on purpose
 OPTIONS: dict[str, dict] = {
-    "capacity": {"user_limit_factor": -1},  # # its default keeps a single user small
+    "capacity": {"user_limit_factor": -1},  # its default keeps a single user small
     "slots": {"slots_per_node": 2},
 }
 HALF = {"ppm": 500_000}

@@ -70,7 +70,7 @@ def plain(text: str) -> Any:
 
 
 SAVED = 6
-FAULTS = 6  # # without the part before it
+FAULTS = 6  # without the part before it
 
 
 @pytest.mark.parametrize(("config", "seed"), TEN)

@@ -33,19 +33,19 @@ queues:
             60,
             5,
             {"refusing": True},
-        ),  # # an ask that was filled in reserved room left its place behind
+        ),  # an ask that was filled in reserved room left its place behind
         (
             "dress",
             40,
             5,
             {},
-        ),  # # a job's largest demand was computed again, with containers that were resized
+        ),  # a job's largest demand was computed again, with containers that were resized
         (
             "carbyne",
             40,
             1,
             {},
-        ),  # # an AM without tasks ended, and the others did not share its room
+        ),  # an AM without tasks ended, and the others did not share its room
         ("coupling", 40, 2, {"rebuilding": True}),
         ("hdrf", 40, 3, {"refusing": True}),
         ("tetris", 40, 4, {}),

@@ -1,4 +1,6 @@
-"""What a queue's limits do to simulated applications: rejected, failed or killed, as on YARN."""
+"""Tests of what a queue's limits do to simulated applications: they are rejected, fail or are
+killed, as on YARN.
+"""
 
 import scripted  # noqa: F401 - registers test policies
 from loomcard.engine.far_end import EPOCH
@@ -80,7 +82,9 @@ def test_the_lifetime_kills_an_application_with_all_its_containers():
 
 
 def test_an_application_that_waits_without_success_is_killed_in_time():
-    """However long nothing but heartbeats happens: the end of its life is due."""
+    """The end of its lifetime is noticed, even if nothing but heartbeats happens for a long
+    time.
+    """
     days = 3 * 24 * 3600
     wanted = scenario(
         app("j", stage([5_000], size=(9_000, 1)), queue="root.a"), heartbeat_ms=3_600_000

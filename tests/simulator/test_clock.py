@@ -1,4 +1,4 @@
-"""The kernel: order, time that never goes back, and the times of heartbeats."""
+"""Tests of the kernel: order, time that never goes back, and the times of heartbeats."""
 
 import pytest
 import simpy

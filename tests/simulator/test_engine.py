@@ -1,4 +1,6 @@
-"""All state agrees whatever happens; what a cluster refuses is refused; equal runs are equal."""
+"""Tests of the engine: both states always agree, what a cluster would refuse is refused, and equal
+runs are equal.
+"""
 
 import hashlib
 import os
@@ -36,7 +38,7 @@ def test_every_application_ends_and_all_state_agrees_after_every_round(seed, pol
     assert {each.state for each in record.applications} <= {"SUCCEEDED", "FAILED"}
     assert all(row.kind for row in record.containers)
     assert record.refusals == {}
-    # An AM that is lost may not have heard of a task's end; its next attempt runs that task again.
+    # A lost AM may not know of a task's end; its next attempt runs that task again.
     restarted = {r.application for r in record.containers if r.is_am and r.kind != "completed"}
     ended = Counter(
         (row.application, row.stage, row.task)
@@ -51,7 +53,7 @@ def test_every_application_ends_and_all_state_agrees_after_every_round(seed, pol
     ["{a: {guaranteed: 75%}, b: {guaranteed: 25%}}", "{a: {}, b: {maximum: 25%}}"],
 )
 def test_jain_calls_fair_what_guarantees_and_maxima_ask_for(queues):
-    """Two full queues hold 3 and 1 of the 4 slots, as they may, in every window."""
+    """Two full queues use 3 and 1 of the 4 slots, as they may, in every window."""
     wanted = scenario(
         app("a", stage([30_000] * 18), queue="root.a"),
         app("b", stage([30_000] * 6), queue="root.b"),
@@ -98,7 +100,9 @@ def test_the_journal_of_a_simulation_replays_to_the_byte(tmp_path):
 
 
 def test_what_a_policy_reports_is_kept_and_the_journal_has_the_same(tmp_path):
-    """A second apart, and after the last change; a real run's record is read likewise."""
+    """Reports are a second apart, and one follows the last change. The record of a real run is read
+    in the same way.
+    """
     two = scenario(app("a", stage([1_500] * 4)), app("b", stage([700] * 6), submit_ms=800))
     record = simulate(two, compiled("test-reporter"), policy="p", journal=tmp_path)
     seen = {(row.at_ms, row.figure): row.value for row in record.states}
@@ -115,7 +119,7 @@ def test_what_does_not_fit_is_refused_with_its_reason_and_stands_again(monkeypat
     allocate = PendingPlan.allocate
 
     def lying(pending, ask, node, instance, tag):
-        """Once, name another node than the one that was checked."""
+        """Allocate on node 2, once, instead of the node that was checked."""
         other = pending.state.nodes[2] if next(lies, False) else node
         allocate(pending, ask, other, instance, tag)
 
@@ -231,7 +235,7 @@ class Mean:
 @register("test-taker")
 @dataclass(frozen=True)
 class Taker:
-    """Takes the first container back when a second application comes."""
+    """Preempts the first container when a second application comes."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -284,7 +288,7 @@ class Forgets:
 @register("test-nothing")
 @dataclass(frozen=True)
 class Nothing:
-    """Allocates no containers of an ask."""
+    """Asks for an allocation of no containers."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -296,7 +300,7 @@ class Nothing:
 @register("test-allocates-unasked")
 @dataclass(frozen=True)
 class AllocationsUnasked:
-    """Allocations the first ask a hundred times, without a look at what the node has left."""
+    """Allocates the first ask a hundred times, without a check of the node's free room."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
@@ -308,7 +312,7 @@ class AllocationsUnasked:
 @register("test-needs-rounds")
 @dataclass(frozen=True)
 class NeedsRounds:
-    """Allocates nothing and wakes each ms."""
+    """Allocates nothing and asks to be called in each ms."""
 
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)

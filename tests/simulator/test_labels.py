@@ -1,4 +1,6 @@
-"""Node labels in a simulation: partitions, what they lend, and what queues are guaranteed there."""
+"""Tests of node labels in a simulation: partitions, what they lend, and what queues are guaranteed
+there.
+"""
 
 from msgspec.structs import replace
 
@@ -15,7 +17,7 @@ queues:
 
 
 def labelled(wanted: Scenario, *, shared: bool) -> Scenario:
-    """n1 without a label, n2 of gpu."""
+    """Return the scenario on n1 without a label and n2 with the label gpu."""
     nodes = [
         ScenarioNode("n1", "/r1", (4096, 4)),
         ScenarioNode("n2", "/r1", (4096, 4), None, "gpu", shared),
@@ -45,7 +47,7 @@ def test_the_queues_default_label_counts():
 
 
 def test_a_guarantee_on_a_label_is_honoured():
-    """b comes later, and still runs two of four at a time from the first end on."""
+    """b comes later, but runs two of four tasks at a time from the first end on."""
     wanted = scenario(
         app("first", stage([1000] * 12, label="gpu"), queue="root.a"),
         app("j", stage([1000] * 4, label="gpu"), queue="root.b", submit_ms=10),

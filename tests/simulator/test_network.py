@@ -1,4 +1,4 @@
-"""Links of shared bandwidth, and reduces that copy map output over them."""
+"""Tests of links of shared bandwidth, and of reduces that copy map output over them."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ def links(clock, node=10.0, rack=0.0):
 
 
 def played(flows, **bandwidth):
-    """When each flow (start in ms, source, target, MB) ends."""
+    """Return when each flow (start in ms, source, target, MB) ends."""
     clock, ends = Clock(), {}
     network = links(clock, **bandwidth)
     for index, (at, *facts) in enumerate(flows):
@@ -41,10 +41,10 @@ def start(network, clock, facts, ends, index):
         ([(0, "a", "b", 100), (0, "a", "c", 100)], [20_000, 20_000]),  # they share a's link
         ([(0, "a", "c", 100), (0, "b", "c", 100)], [20_000, 20_000]),  # they share c's link
         ([(0, "a", "b", 100), (0, "c", "d", 100)], [10_000, 10_000]),  # they share nothing
-        ([(0, "a", "b", 100), (0, "b", "a", 100)], [10_000, 10_000]),  # either way is a link
-        # 5 s alone, 10 s shared: then 50 MB are left of the second, for itself
+        ([(0, "a", "b", 100), (0, "b", "a", 100)], [10_000, 10_000]),  # each direction is a link
+        # 5 s alone, 10 s shared; then the second has 50 MB left and the link alone
         ([(0, "a", "b", 100), (5_000, "a", "c", 100)], [15_000, 20_000]),
-        # The second is bound by c's link, shared by three: it leaves a's link idle.
+        # c's link, shared by three, limits the second, which leaves a's link idle.
         ([(0, "a", "c", 10), (0, "b", "c", 10), (0, "d", "c", 10)], [3_000] * 3),
     ],
 )
@@ -53,7 +53,7 @@ def test_flows_share_their_links(flows, ends):
 
 
 def test_flows_between_racks_share_their_racks_links():
-    """Two flows from /1 to /2 have 3 MB/s each of 6, one inside a rack has its 10."""
+    """Two flows from /1 to /2 have 3 of 6 MB/s each; one inside a rack has its 10."""
     flows = [(0, "a", "c", 30), (0, "b", "d", 30), (0, "c", "d", 5)]
     assert played(flows, rack=6.0) == [10_000, 10_000, 1_000]
 
@@ -65,8 +65,8 @@ flow = st.tuples(
 
 @given(st.lists(flow, min_size=1, max_size=12))
 def test_no_link_carries_more_than_it_can(flows):
-    """Each ends, not before it would alone; all of one source not before its link has carried
-    them.
+    """No flow ends before it would alone. The flows of one source do not all end before its link
+    has carried them.
     """
     ends = played(flows)
     for (at, source, target, mb), end in zip(flows, ends, strict=True):
@@ -80,7 +80,9 @@ def test_no_link_carries_more_than_it_can(flows):
 
 
 def test_a_reduce_copies_from_so_many_nodes_at_a_time():
-    """Three sources, two at a time; the third waits though its link is idle."""
+    """A reduce copies from two of three sources at a time; the third waits although its link is
+    idle.
+    """
     clock, done = Clock(), []
     copying = Copying(links(clock), "d", 2, lambda: done.append(clock.now))
     for host in "abc":
@@ -114,13 +116,15 @@ def reduce_ends(record):
 
 
 def test_a_reduce_beside_its_maps_copies_nothing():
-    """One node: 3 s for the map, 1 s for the reduce."""
+    """On one node the map takes 3 s and the reduce 1 s."""
     wanted = scenario(job([3_000], [1_000], map_output_mb=100.0), network=Network(10.0))
     assert reduce_ends(run(wanted)) == [4_000]
 
 
 def test_a_reduce_elsewhere_copies_first():
-    """The map runs on n1, which has one slot, its reduce on n2: 100 MB at 10 MB/s after the map."""
+    """The map runs on n1, which has one slot, and its reduce on n2. After the map 100 MB are copied
+    at 10 MB/s.
+    """
     wanted = scenario(
         job([3_000], [1_000], map_output_mb=100.0), nodes=2, slots=1, network=Network(10.0)
     )
@@ -129,9 +133,9 @@ def test_a_reduce_elsewhere_copies_first():
 
 @pytest.mark.parametrize(("slowstart", "ends"), [(0.0, 15_000), (1.0, 21_000)])
 def test_an_early_reduce_copies_while_maps_run(slowstart, ends):
-    """Four maps, one after the other on n1, leave 20 MB each; the reduce on n2 has copied three of
-    them, 2 s each, when the last ends at 12 s, and copies the last till 14 s. One that starts then
-    copies all 80 MB till 20 s. That is what a gradual launch gains.
+    """Four maps, one after the other on n1, leave 20 MB each. When the last ends at 12 s, the
+    reduce on n2 has copied three of them in 2 s each, and copies the last until 14 s. A reduce that
+    starts at 12 s copies all 80 MB until 20 s. That difference is the gain of a gradual launch.
     """
     stages = [
         stage([3_000] * 4, id="map", nodes=[["n1"]] * 4, size=(2048, 1)),
@@ -146,8 +150,8 @@ def test_an_early_reduce_copies_while_maps_run(slowstart, ends):
 
 
 def test_a_lost_reduce_starts_again():
-    """The reduce copies on n1 from n2; n1 goes in mid-copy, and the next reduce runs beside the
-    map's output.
+    """The reduce on n1 copies from n2. n1 is lost during the copy, and the next reduce runs on the
+    node of the map's output.
     """
     wanted = scenario(
         job([3_000], [1_000], map_output_mb=100.0), nodes=3, slots=1, network=Network(10.0),
@@ -157,7 +161,7 @@ def test_a_lost_reduce_starts_again():
 
 
 def test_a_map_takes_longer_where_its_input_is_not():
-    """1.5 times 4 s on n2; n1 has it."""
+    """n1 has the input, so a map on n2 takes 1.5 times 4 s."""
     maps = {"nodes": [["n1"], ["n1"]], "remote_factor": 1.5}
     wanted = scenario(app("j", stage([4_000] * 2, **maps)), nodes=2, slots=1)
     ends = {row[3]: row[5] for row in times(run(wanted))}

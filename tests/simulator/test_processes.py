@@ -1,4 +1,6 @@
-"""Work over processes: in order, reported, lost, stopped; the commands' tests press Ctrl-C."""
+"""Tests of work over processes: in order, reported, lost, stopped. The tests of the commands press
+Ctrl-C.
+"""
 
 import signal
 from pathlib import Path
@@ -29,11 +31,11 @@ def test_a_lost_process_is_reported_with_what_it_did():
 
 
 def test_an_error_stops_the_rest_which_return_what_they_have():
-    """Ctrl-C, pressed once both are at work, does the same."""
+    """Ctrl-C does the same, pressed once both processes are at work."""
     results: dict[int, int] = {}
     with pytest.raises(ZeroDivisionError, match="three"):
         run_in_processes(fails_on_two, [4, 3, 1, 1], 2, results.__setitem__)
-    assert set(results.items()) <= {(0, 40)}  # none, where the error was there before it began
+    assert set(results.items()) <= {(0, 40)}  # empty, if the error came before it began
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt

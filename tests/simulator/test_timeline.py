@@ -1,4 +1,4 @@
-"""Small workloads, worked by hand to the millisecond."""
+"""Small workloads, computed by hand to the millisecond."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_launch_delay_and_a_managed_am_come_before_the_first_task():
     job = app("j", stage([100]), am=(512, 1))
     record = run(scenario(job, launch_delay_ms=30, am_start_ms=500))
     am = next(row for row in record.containers if row.is_am)
-    # The AM's container runs at 30, asks at 530, its task runs 30 ms later.
+    # The AM's container runs at 30 and asks at 530; its task runs 30 ms later.
     assert (am.started_ms, am.finished_ms) == (30, 660)
     assert times(record) == [("s1", 0, 1, "n1", 560, 660, "completed")]
 
@@ -44,9 +44,9 @@ def test_heartbeats_report_ends_late_and_hand_out_allocates_late():
     )
     phase = pick(1, "n1", 0, 1000)
     record = run(wanted)
-    # Asked for and allocated at 0; heard of with the AM's next heartbeat, at 300; ends at 400. The
-    # node reports it with its next heartbeat, the AM hears of it with its next one after that; its
-    # next ask goes out one heartbeat later, and the allocation is heard of another one later.
+    # The task is asked for and allocated at 0. The AM learns of it with its heartbeat at 300, and
+    # the task ends at 400. The node's next heartbeat reports that; the AM learns of it at its next
+    # heartbeat. It asks again one heartbeat later, and learns of the allocation one after that.
     reported = phase if phase >= 400 else phase + 1000
     asked = (reported // 300 + 2) * 300
     assert times(record)[0] == ("s1", 0, 1, "n1", 300, 400, "completed")
@@ -108,7 +108,7 @@ def test_spark_holds_its_executors_over_all_stages_and_runs_tasks_in_their_slots
         kind="spark", executors=Executors(1, (2048, 2)),
     )  # fmt: skip
     record = run(scenario(job))
-    # Two slots: tasks 0 and 1 till 100, task 2 till 200, the second stage till 250.
+    # Two slots: tasks 0 and 1 run until 100, task 2 until 200, the second stage until 250.
     assert times(record) == [("", -1, 1, "n1", 0, 250, "released")]
 
 
@@ -139,7 +139,7 @@ def test_a_task_of_spark_does_not_end_on_a_node_that_is_gone():
     job = app("j", stage([5_200]), kind="spark", executors=Executors(1, (1024, 1)))
     faults = [Fault(6_050, "n1")]
     record = run(scenario(job, nodes=2, am_heartbeat_ms=1000, faults=faults))
-    # It ran from 1000 and would have ended at 6200; the AM hears of the loss at 7000, asks at 8000.
+    # It ran from 1000 and would have ended at 6200. The AM learns of it at 7000, asks at 8000.
     assert [row[3:] for row in times(record)] == [
         ("n1", 1000, 6050, "lost"),
         ("n2", 8000 + 1000, 9000 + 5200, "released"),

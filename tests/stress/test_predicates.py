@@ -1,4 +1,4 @@
-"""Every predicate is broken by a policy that is broken so, and by no other."""
+"""Every predicate is broken by the policy that is made to break it, and by no other."""
 
 import pytest
 
@@ -24,6 +24,8 @@ from loomcard.testing.policy_configs import candidate
     ],
 )
 def test_a_predicate_is_broken_by_a_policy_that_breaks_it(policy, scenario, predicates):
-    """Others stay whole, unless one follows from another: what is not served does not end."""
+    """Other predicates are kept, unless one follows from another: what is not served does not
+    end.
+    """
     verdict = judge(SCENARIOS[scenario](), candidate(policy))
     assert set(verdict.broken) == predicates, verdict.broken

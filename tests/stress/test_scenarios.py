@@ -1,4 +1,6 @@
-"""The scenarios: what each needs, and that our policies do in them what the page says."""
+"""Tests of the scenarios: what each requires, and that our policies do in them what the page
+says.
+"""
 
 import pytest
 
@@ -12,7 +14,9 @@ CHEAP = [name for name, build in SCENARIOS.items() if build().cheap]
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_scenario_is_the_same_each_time_and_says_what_it_is(name):
-    """Equal bytes, a name as in the table, and predicates under different words."""
+    """A scenario gives equal bytes each time, has the name of the table, and predicates with
+    different names.
+    """
     one, two = SCENARIOS[name](), SCENARIOS[name]()
     assert write_scenario(one.workload) == write_scenario(two.workload)
     assert (one.name, one.workload.name) == (name, name)
@@ -25,7 +29,9 @@ def test_a_scenario_is_the_same_each_time_and_says_what_it_is(name):
 @pytest.mark.parametrize("policy", ["drf", "capacity", "tetris"])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_kind_of_policy_has_its_place_in_every_scenario(name, policy):
-    """Sharing, walking the tree, leaf only: each governs every leaf, or the tree above it."""
+    """Policies that share, that walk the tree, or that are for leaves only govern every leaf or the
+    tree above it.
+    """
     scenario = SCENARIOS[name]()
     queues = scenario.config(Candidate(policy))["queues"]
     used = {app.queue for app in scenario.workload.applications}
@@ -38,14 +44,14 @@ def test_every_kind_of_policy_has_its_place_in_every_scenario(name, policy):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", CHEAP)
 def test_our_policies_break_what_their_definition_breaks_and_nothing_else(name, policy):
-    """As docs/policies/stress.md says of the short scenarios."""
+    """The result is what docs/policies/stress.md says of the short scenarios."""
     verdict = judge(SCENARIOS[name](), Candidate(policy, OPTIONS.get(policy, {})))
     known = {d.predicate for d in DESIGNS if policy in d.policies and name in d.scenarios}
     assert set(verdict.broken) == known, verdict.broken
 
 
 def test_designs_name_policies_scenarios_and_predicates_that_are_there():
-    """A note for what was renamed would explain nothing."""
+    """A note about a name that was changed would explain nothing."""
     for design in DESIGNS:
         assert set(design.policies) <= set(POLICIES)
         assert design.why.endswith(".")

@@ -1,4 +1,4 @@
-"""What is seen of a run, on clusters of a few slots whose every moment is known."""
+"""Tests of what is observed of a run, on clusters of a few slots of which every moment is known."""
 
 from loomcard.stress.parts import app, nodes, stage, workload
 from loomcard.stress.predicates import Consistent, Ends, Guarantee, NoIdleRoom
@@ -9,7 +9,9 @@ HALVES = {"a": {"guaranteed": "50%"}, "b": {"guaranteed": "50%"}}
 
 
 def scenario(*applications, count=1, queues=None, requires=(), **keys):
-    """Nodes of eight slots; everything is seen at once, and tasks take what their list says."""
+    """Return a scenario with nodes of eight slots. Everything is observed at once, and tasks take
+    the times of their list.
+    """
     played = workload("small", nodes(count), applications, 100, heartbeat_ms=0, am_heartbeat_ms=0)
     return StressScenario(
         "small", "", played, requires or (Consistent(), Ends()), queues or {}, **keys
@@ -26,7 +28,7 @@ def _stage(durations, size):
 
 
 def test_waiting_is_the_longest_time_without_a_task():
-    """The second application has all slots after the first: 4 s."""
+    """The second application gets all slots after the first, which takes 4 s."""
     seen = observe(
         scenario(exactly("one", [4000] * 8), exactly("two", [1000] * 8)), Candidate("fifo")
     )
@@ -37,7 +39,9 @@ def test_waiting_is_the_longest_time_without_a_task():
 
 
 def test_overtaken_is_who_waits_while_later_ones_get_what_it_could_use():
-    """A whole node is asked for first; one slot at a time comes free, and later ones take it."""
+    """A whole node is asked for first. Slots become free one by one, and later applications take
+    them.
+    """
     first = exactly("first", [2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000])
     large = exactly("large", [1000], 100, size=(8192, 8))
     later = [exactly(f"s{i}", [5000], 200 + i) for i in range(3)]
@@ -48,7 +52,9 @@ def test_overtaken_is_who_waits_while_later_ones_get_what_it_could_use():
 
 
 def test_idle_room_is_what_a_waiting_task_would_fit_into():
-    """strict gives each of two a half; one that wants little lends nothing, for ten seconds."""
+    """strict gives each of two applications a half. The one that wants little lends nothing for ten
+    seconds.
+    """
     many, few = exactly("many", [10_000] * 8), exactly("few", [10_000])
     seen = observe(scenario(many, few), Candidate("strict"))
     assert (seen.idle.from_ms, seen.idle.to_ms) == (0, 10_000)
@@ -58,7 +64,7 @@ def test_idle_room_is_what_a_waiting_task_would_fit_into():
 
 
 def test_a_guarantee_counts_once_all_have_wanted_for_a_turnover():
-    """a has all slots when b comes; three seconds later its tasks end, and both have halves."""
+    """a has all slots when b comes. Three seconds later its tasks end, and both have a half."""
     a = exactly("a", [4000] * 40, queue="root.a")
     b = exactly("b", [4000] * 40, 1000, "root.b")
     for turnover_ms, reservations in ((0, False), (999, False), (1000, True), (3000, True)):
@@ -69,7 +75,7 @@ def test_a_guarantee_counts_once_all_have_wanted_for_a_turnover():
 
 
 def test_a_guarantee_that_never_counts_is_not_kept():
-    """A scenario in which the queues never want at once would prove nothing."""
+    """A scenario in which the queues never want room at the same time would prove nothing."""
     promise = Guarantee({"root.a": 0.5, "root.b": 0.5}, 0)
     tried = scenario(
         exactly("a", [1000], queue="root.a"), exactly("b", [1000], 5000, "root.b"),

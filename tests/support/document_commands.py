@@ -24,7 +24,7 @@ RUN = (
 ELSEWHERE = {"docs/write/tutorial.md": "tests/cluster/test_tutorial.py"}
 """Pages whose commands are run by another test."""
 
-# # (page, lines, reason); page and lines are regular expressions that match the whole text.
+# (page, lines, reason); page and lines are regular expressions that match the whole text.
 NOT_RUN = (
     (".*", r"export .*", "sets the reader's shell; the test sets it for all"),
     (".*", r"make .*", "CI runs make test and make rest, with setup, lint, docs and java"),

@@ -85,7 +85,7 @@ def shared_cluster(
         yarn={
             "loomcard.restart.backoff-ms": "4000",
             "loomcard.journal.segment-rounds": "50",
-            # # On a slow machine the fallback must not serve, and a swap must not be given up.
+            # On a slow machine the fallback must not serve, and a swap must not be given up.
             "loomcard.round.deadline-ms": "10000",
             "loomcard.swap.deadline-ms": "120000",
         },

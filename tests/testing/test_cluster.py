@@ -1,4 +1,4 @@
-"""The cluster for tests: what an author can let happen, and what it notices."""
+"""Tests of the cluster for tests: what an author can let happen, and what the cluster notices."""
 
 import pytest
 
@@ -9,7 +9,9 @@ from loomcard.wire.messages import Preempt
 
 
 def test_a_test_of_a_policy_takes_a_few_lines():
-    """Nodes, queues, applications, asks; a round says who got what; the rest waits for a reason."""
+    """A test adds nodes, queues, applications and asks. A round returns what was allocated; the
+    rest waits for a reason.
+    """
     cluster = Cluster("drf", nodes=[(4096, 4)], queues={"a": {"weight": 3}, "b": {}})
     cluster.add_app(1, "root.a")
     cluster.add_app(2, "root.b")
@@ -22,7 +24,7 @@ def test_a_test_of_a_policy_takes_a_few_lines():
 
 
 def test_timers_fire_when_they_are_due():
-    """A patient policy is called again at the time it named, and takes any node then."""
+    """A patient policy is called again at the time that it named, and then takes any node."""
     cluster = Cluster("test-delay", nodes=[(1024, 1)])
     cluster.add_app(1)
     cluster.ask(1, 1, hosts={"elsewhere": 1})
@@ -35,7 +37,9 @@ def test_timers_fire_when_they_are_due():
 
 
 def test_a_policy_that_raises_fails_the_test_unless_that_is_tolerated():
-    """The traceback is the message; a tolerant cluster goes on without that round's decisions."""
+    """The message has the traceback; a tolerant cluster continues without that round's
+    decisions.
+    """
     for tolerant in (False, True):
         cluster = Cluster("test-greedy", nodes=[(1024, 1)])
         cluster.tolerant = tolerant
@@ -50,7 +54,7 @@ def test_a_policy_that_raises_fails_the_test_unless_that_is_tolerated():
 
 
 def test_a_snapshot_in_mid_run_changes_nothing():
-    """What is allocated after it is what would have been: memory and rows were rebuilt."""
+    """After the snapshot the same is allocated as without it: memory and rows were rebuilt."""
     found = []
     for snapshot in (False, True):
         cluster = Cluster("fifo", nodes=[(4096, 4), (4096, 4)])
@@ -69,7 +73,7 @@ def test_a_snapshot_in_mid_run_changes_nothing():
 
 
 def test_a_preempted_container_ends_after_its_grace():
-    """Not before; and the policy hears of it as of any other end."""
+    """It does not end earlier, and the policy is informed as of any other end."""
     cluster = Cluster("fifo", nodes=[(1024, 1)])
     cluster.add_app(1)
     cluster.ask(1, 1)
@@ -86,7 +90,7 @@ def test_a_preempted_container_ends_after_its_grace():
 
 
 def test_draining_serves_everybody_or_says_who_waits():
-    """Containers end one by one till nobody waits; an ask that nobody serves is named."""
+    """Containers end one by one until no ask waits; an ask that is never served is named."""
     cluster = Cluster("fifo", nodes=[(1024, 1)])
     cluster.add_app(1)
     cluster.ask(1, 7)

@@ -1,4 +1,4 @@
-"""The contract: all our policies keep it, and a policy that breaks a clause is caught."""
+"""Tests of the contract: all our policies keep it, and a policy that breaks a clause is caught."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ LEAVES_ROOM = {"capacity", "dress", "strict", *BASELINES}
 @pytest.mark.parametrize("seeds", [(0,), pytest.param((1, 2), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", OURS)
 def test_every_policy_keeps_the_contract(name, seeds):
-    """No clause is broken in the runs of the default seeds; tests/stress has the scenarios. Shares
-    under strict are limits: a large task waits there for its own queue, as under a maximum. Some
-    leave room free by their definition, as its page in docs/ says.
+    """No clause is broken in the runs of the default seeds; tests/stress has the scenarios. Under
+    strict shares are limits, so a large task waits for its own queue as under a maximum. Some
+    policies leave room free by definition, as their pages in docs/ say.
     """
     skip = {Clause.STRESS} | ({Clause.IDLE} if name in LEAVES_ROOM else set())
     check_contract(name, seeds=seeds, skip=skip | ({Clause.WAIT} if name == "strict" else set()))
@@ -50,7 +50,7 @@ def test_every_policy_keeps_the_contract(name, seeds):
     ],
 )
 def test_a_broken_policy_is_caught_by_its_clause(policy, clause):
-    """The error names the clause, and says how to see it again."""
+    """The error names the clause, and says how to reproduce it."""
     with pytest.raises(ContractError) as caught:
         check_contract(policy)
     error = caught.value
@@ -73,12 +73,14 @@ def test_the_seed_that_is_named_finds_it_again():
 
 
 def test_a_clause_can_be_left_out():
-    """A policy that is dependent on the order of introduction by design keeps all the rest."""
+    """A policy that depends on the order of introduction by design keeps all other clauses."""
     check_contract(broken.FirstIntroduced, seeds=[0], skip={Clause.ORDER, Clause.STRESS})
 
 
 def test_another_process_with_other_hashes_decides_alike():
-    """A policy that walks a set of texts looks deterministic until its process is another."""
+    """A policy that iterates over a set of texts looks deterministic until it runs in another
+    process.
+    """
     policy, skip = broken.IteratesASet, {Clause.ORDER, Clause.STRESS}
     check_contract(policy, seeds=[0], skip=skip, hash_seed=None)
     with pytest.raises(ContractError, match=r"^deterministic: with PYTHONHASHSEED="):
@@ -87,7 +89,7 @@ def test_another_process_with_other_hashes_decides_alike():
 
 @dataclass(frozen=True)
 class LastComeFirst:
-    """The youngest application first; ``patience_ms`` does nothing."""
+    """Serves the youngest application first; ``patience_ms`` does nothing."""
 
     patience_ms: int = 0
 
@@ -106,19 +108,21 @@ class LastComeFirst:
     ],
 )
 def test_a_policy_may_come_in_any_form(policy):
-    """Object, class, name and configuration are checked alike; a test's class in its process."""
+    """Object, class, name and configuration are checked in the same way; a class of a test in the
+    test's process.
+    """
     check_contract(policy, seeds=[1], skip={Clause.STRESS})
 
 
 @pytest.mark.parametrize("policy", [None, 7, object()])
 def test_what_is_no_policy_is_refused(policy):
-    """With an error that says so, before anything is tried."""
+    """The error says so before anything is tried."""
     with pytest.raises(TypeError, match="is not a policy"):
         check_contract(policy)
 
 
 def test_a_policy_that_another_process_cannot_import_says_what_to_do():
-    """The other process's error is passed on, with the way out."""
+    """The other process's error is passed on, with a remedy."""
     gone = type("Gone", (LastComeFirst,), {"__module__": "a_module_that_is_not_there"})
     with pytest.raises(SubprocessReplayError, match="pass hash_seed=None"):
         check_contract(gone, seeds=[0], skip={Clause.STRESS})

@@ -1,4 +1,4 @@
-"""docs/write/testing.md: each of its examples runs as it stands there."""
+"""Each example of docs/write/testing.md runs as it is written there."""
 
 import re
 from pathlib import Path
@@ -13,12 +13,14 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_an_example_runs(example: str) -> None:
-    """Its own assertions say what comes out."""
+    """The example's own assertions check the results."""
     assert "assert" in example or "check_contract" in example
     exec(compile(example, "docs/write/testing.md", "exec"), {})  # noqa: S102 (the page is ours)
 
 
 def test_every_clause_is_in_the_table() -> None:
-    """As errors say it and as `skip` takes it. A clause that is new needs a line."""
+    """The table has each clause's text in errors and its name for `skip`. A new clause needs a
+    row.
+    """
     rows = re.findall(r"^\| `(\S+)` \| `([A-Z_]+)` \|", PAGE, re.MULTILINE)
     assert rows == [(clause.value, clause.name) for clause in Clause]

@@ -1,4 +1,4 @@
-"""The stateful machine: our policies survive it, and it finds what breaks one."""
+"""Tests of the stateful machine: our policies survive it, and it finds what breaks one."""
 
 import sys
 from typing import Any
@@ -16,7 +16,7 @@ OURS = [known.name for known in registry.names() if known.origin.startswith("loo
 
 
 def check_survives(policy: Any, examples: int, *phases: Phase) -> None:
-    """Run the machine on a policy; few runs, for there are many policies."""
+    """Run the machine on a policy. The runs are few because there are many policies."""
     machine = type("Machine", (PolicyMachine,), {"policy": policy})
     few = settings(max_examples=examples, stateful_step_count=25, deadline=None, phases=phases)
     run_state_machine_as_test(machine, settings=few)
@@ -24,18 +24,18 @@ def check_survives(policy: Any, examples: int, *phases: Phase) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_policy_survives_the_machine(name):
-    """Counts that add up after each step, everybody served, a journal that replays."""
+    """Counts are right after each step, every ask is served, and the journal replays."""
     check_survives(name, 12, Phase.generate, Phase.shrink)
 
 
 def test_the_machine_finds_a_policy_that_packs_one_node():
-    """More than a node holds is allocated within a few steps."""
+    """The machine finds within a few steps that more is allocated than a node has."""
     with pytest.raises(AssertionError, match=r"holds|is over-allocated"):
         check_survives(broken.PacksOneNode, 500, Phase.generate)
 
 
 def test_without_hypothesis_only_the_machine_is_missing(monkeypatch):
-    """The import says what to install."""
+    """The import error says what to install."""
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     monkeypatch.delitem(sys.modules, "loomcard.testing.stateful")
     with pytest.raises(ImportError, match="pip install hypothesis"):

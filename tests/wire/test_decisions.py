@@ -1,4 +1,4 @@
-"""Decisions in journals, and the containers that came of them."""
+"""Tests of decisions in journals, and of the containers that they led to."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,9 @@ def test_decisions_are_read_back_with_their_tags() -> None:
 
 
 def test_each_container_is_found_whose_decision_was_not_refused() -> None:
-    """Two refusals of one decision add up; those of reservations and preemptions take no number."""
+    """Two refusals of one decision are added; refusals of reservations and preemptions use no
+    container number.
+    """
     refusals = [(0, 1, "NODE_FULL"), (0, 2, "STALE"), (1, 1, "STALE"), (2, 1, "NODE_RESERVED")]
     outcomes = OutcomesRecord(0, 1, 30, [7, 8, 9], refusals)
     first, last = DECISIONS[0], DECISIONS[4]

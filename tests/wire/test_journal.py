@@ -1,5 +1,5 @@
-"""The journal: every segment replays on its own, byte for byte; damage is named; a difference is
-found.
+"""Tests of the journal: every segment replays by itself, byte for byte, damage is named, and a
+difference is found.
 """
 
 import json
@@ -22,8 +22,8 @@ from loomcard.wire.journal_files import Journal
 
 
 def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
-    """A run with turns, a timer, refusals, a late plan, a swap, completions and a snapshot in the
-    middle.
+    """Run a cluster with turns, a timer, refusals, a late plan, a swap, completions and a snapshot
+    in the middle.
     """
     engine = Cluster(
         config(
@@ -56,8 +56,8 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
     "text", ["\u2028", "\u2029", "\x85", "\x1c\x0b\x0c", "\r\n", "\ufeff", '"]\n["plan",']
 )
 def test_any_text_of_an_application_may_stand_in_a_journal(tmp_path, text):
-    """JSON leaves the ends of lines that only Unicode knows as they are: a user who gives a job
-    such a name, or hint, makes no journal unreadable.
+    """JSON does not escape the line ends that only Unicode knows. A user who gives a job such a
+    name, or hint, must not make a journal unreadable.
     """
     engine = Cluster(config(queue("root", "drf"), queue("root.a", "fifo")), journal=tmp_path)
     engine.add_node(1, 4096, 4)
@@ -71,7 +71,7 @@ def test_any_text_of_an_application_may_stand_in_a_journal(tmp_path, text):
 
 
 def test_every_segment_replays_to_the_same_bytes(tmp_path):
-    """Whatever the length of the segments, each one alone gives the plans of the run."""
+    """For any length of the segments, each segment alone gives the plans of the run."""
     for length in (1, 3, 7, 1000):
         folder = tmp_path / str(length)
         engine = eventful(folder, length)
@@ -84,7 +84,7 @@ def test_every_segment_replays_to_the_same_bytes(tmp_path):
 
 
 def test_a_plan_that_would_come_out_otherwise_is_found(tmp_path):
-    """Replay is no formality: another plan in the journal shows as a difference of that round."""
+    """If the journal contains another plan, the replay reports a difference in that round."""
     eventful(tmp_path, 1000)
     [path] = segments(tmp_path)
     lines = path.read_text().splitlines()
@@ -122,7 +122,7 @@ def test_the_run_does_not_depend_on_the_hash_seed(tmp_path):
     ],
 )
 def test_a_damaged_journal_is_one_clear_error(tmp_path, spoil, says):
-    """File, line and expectation are named."""
+    """The error names file, line and expectation."""
     eventful(tmp_path, 1000)
     [path] = segments(tmp_path)
     path.write_text(spoil(path.read_text()))
@@ -133,7 +133,7 @@ def test_a_damaged_journal_is_one_clear_error(tmp_path, spoil, says):
 
 
 def test_a_killed_process_leaves_a_readable_journal(tmp_path):
-    """A last batch without its plan, or half a line, is left out; the rest replays."""
+    """A last batch without its plan, or half a line, is ignored; the rest replays."""
     eventful(tmp_path, 1000)
     [path] = segments(tmp_path)
     lines = path.read_text().splitlines()
@@ -149,7 +149,7 @@ def test_no_journal_is_said(tmp_path):
 
 
 def lines(journal, first, last, now_ms=0):
-    """Rounds of some 10 kB each, as a session writes them."""
+    """Write rounds of about 10 kB each, as a session does."""
     for number in range(first, last + 1):
         if journal.wants_segment(now_ms):
             journal.open_segment(number, {"state": "x" * 1000}, now_ms)
@@ -166,7 +166,7 @@ def rounds_in(folder):
 
 
 def test_others_may_not_read_a_journal(tmp_path):
-    """Names of users and applications are in it."""
+    """A journal contains names of users and applications."""
     journal = Journal(tmp_path / "a" / "journal", 1, 2)
     lines(journal, 1, 3)
     journal.close()
@@ -177,7 +177,7 @@ def test_others_may_not_read_a_journal(tmp_path):
 
 
 def test_segments_stay_within_their_limit(tmp_path):
-    """The oldest are deleted, one at a time, and what is left is the end of the run."""
+    """The oldest segments are deleted one by one, and the rest is the end of the run."""
     journal = Journal(tmp_path, 1, 10, max_mb=1)
     for number in range(1, 501):
         lines(journal, number, number)
@@ -188,7 +188,7 @@ def test_segments_stay_within_their_limit(tmp_path):
 
 
 def test_a_long_segment_is_ended_early(tmp_path):
-    """A segment of all the rounds there are would be deleted whole, or be all that is kept."""
+    """A single segment with all rounds would either be deleted whole or be all that is kept."""
     journal = Journal(tmp_path, 1, 1_000_000, max_mb=1)
     lines(journal, 1, 500)
     assert len(segments(tmp_path)) > 4
@@ -196,7 +196,7 @@ def test_a_long_segment_is_ended_early(tmp_path):
 
 
 def test_a_limit_too_small_for_one_segment_is_said(tmp_path):
-    """Nothing is written then, and nothing raises."""
+    """In this case nothing is written, and nothing raises."""
     journal = Journal(tmp_path, 1, 10, max_mb=1)
     journal.open_segment(1, {"state": "x" * (1 << 20)}, 0)
     assert "a segment begins with 1 MB, the limit for all of them is 1 MB" in journal.problem
@@ -225,8 +225,8 @@ assert journal.problem is None
 
 
 def test_a_full_disk_costs_rounds_of_the_journal_alone(tmp_path):
-    """What fits is kept whole, half a round is taken back, and later it goes on in a new segment.
-    Nothing raises.
+    """Rounds that fit are kept whole, and half a round is taken back. Later the journal continues
+    in a new segment. Nothing raises.
     """
     folders = (
         Path(__file__).parent,
@@ -242,7 +242,9 @@ def test_a_full_disk_costs_rounds_of_the_journal_alone(tmp_path):
 
 
 def test_a_disk_that_is_full_from_the_start(tmp_path, monkeypatch):
-    """A real file system without a free block; where none can be mounted, one that says so."""
+    """The disk is a real file system without a free block. If none can be mounted, a file that
+    reports a full disk replaces it.
+    """
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -265,12 +267,14 @@ def test_a_disk_that_is_full_from_the_start(tmp_path, monkeypatch):
 
 
 def no_space(*_, **__):
-    """A file on a full disk."""
+    """Return a file on a full disk."""
     return open("/dev/full", "wb", buffering=0)
 
 
 def test_rounds_are_read_in_order_and_what_cannot_be_read_is_named_with_its_line(tmp_path):
-    """From a folder, or from one segment; batch and plan are decoded when they are asked for."""
+    """They are read from a folder or from one segment; batch and plan are decoded only on
+    demand.
+    """
     engine = eventful(tmp_path, 7)
     found = list(rounds(tmp_path))
     assert [each.batch.round for each in found] == list(range(1, 21))
@@ -291,7 +295,7 @@ def test_rounds_are_read_in_order_and_what_cannot_be_read_is_named_with_its_line
 
 
 def test_a_journal_of_the_schema_before_is_read_and_replays(tmp_path: Path) -> None:
-    """Rows of waits had no bound, and queues gave no reason."""
+    """In that schema rows of waits had no bound, and queues gave no reason."""
     eventful(tmp_path)
     for path in segments(tmp_path):
         lines = path.read_text().splitlines()
@@ -301,7 +305,7 @@ def test_a_journal_of_the_schema_before_is_read_and_replays(tmp_path: Path) -> N
             plan = json.loads(lines[number])
             assert plan[9] == []
             plan[4] = [row[:4] for row in plan[4]]
-            del plan[9:12:2]  # queue_waits, and cuts after resync
+            del plan[9:12:2]  # queue_waits, and cuts, which follow resync
             lines[number] = json.dumps(plan, separators=(",", ":"))
         path.write_text("\n".join([header, *lines[1:], ""]))
     assert any(each.plan.waits for each in rounds(tmp_path))

@@ -1,4 +1,4 @@
-"""Names of the version before: journals, YAML, the policy API."""
+"""Tests of names of the version before: journals, YAML, the policy API."""
 
 import json
 import warnings
@@ -34,7 +34,7 @@ WORDS = {
 
 
 def test_a_journal_with_the_words_of_schema_3_replays(tmp_path: Path) -> None:
-    """Records, decisions, reasons, keys and options have other names since."""
+    """Since then records, decisions, reasons, keys and options have got other names."""
     made = Cluster(flat("fifo", reserve_after_ms=1), nodes=[(4096, 8)] * 2, journal=tmp_path)
     made.add_app(1)
     made.ask(1, 4, (2048, 1))
@@ -61,7 +61,7 @@ def test_a_journal_with_the_words_of_schema_3_replays(tmp_path: Path) -> None:
 
 
 def test_former_keys_of_yaml_are_taken_with_a_warning() -> None:
-    """Each names today's key; where both are given the former one is unknown."""
+    """Each warning names the present key. If both keys are given, the former one is unknown."""
     said: list[str] = []
     text = "version: 1\npolicy: fifo\nhold_share: 20%\nhold_nodes: 2\noptions: {hold_after_ms: 5}\n"
     found = compile_config(text, "t", warn=lambda finding: said.append(f"{finding}"))
@@ -79,7 +79,7 @@ def test_former_keys_of_yaml_are_taken_with_a_warning() -> None:
 
 
 def test_an_applied_configuration_of_the_version_before_is_built() -> None:
-    """A store keeps the options by the names of then."""
+    """A store contains the options under their former names."""
     assert build("fifo", {"hold_after_ms": 7}).reserve_after_ms == 7
     with pytest.raises(TypeError):
         build("fifo", {"hold_after_ms": 7, "reserve_after_ms": 7})
@@ -89,19 +89,19 @@ def test_an_applied_configuration_of_the_version_before_is_built() -> None:
     ("old", "new"), [("HOLD_AFTER_MS", "RESERVE_AFTER_MS"), ("Hold", "Reservation")]
 )
 def test_former_exports_warn_and_name_the_new_one(old: str, new: str) -> None:
-    """They are what the new name is."""
+    """A former name returns the same object as the new one."""
     with pytest.warns(DeprecationWarning, match=f"{old} is now loomcard.{new}"):
         assert getattr(loomcard, old) is not None
 
 
 def test_what_is_advanced_now_is_still_found_in_its_former_place() -> None:
-    """With a warning that names the new place."""
+    """The warning names the new place."""
     with pytest.warns(DeprecationWarning, match="LazyHeap is now loomcard.advanced.LazyHeap"):
         assert loomcard.LazyHeap is loomcard.advanced.LazyHeap
 
 
 def test_a_plan_takes_its_former_verbs() -> None:
-    """With a warning that names the new verb."""
+    """The warning names the new verb."""
     said: list[str] = []
 
     @dataclass(frozen=True)

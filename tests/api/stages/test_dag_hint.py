@@ -47,15 +47,15 @@ STAGES = st.lists(
 
 
 @given(st.one_of(st.text(), STAGES, STAGES.map(compact_dag)))
-@example("\ud800")  # # cannot be encoded
-@example('[{"id":"a","x":' + "[" * 100_000)  # # nesting in a key that a reader would skip
+@example("\ud800")  # cannot be encoded
+@example('[{"id":"a","x":' + "[" * 100_000)  # nesting in a key that a reader would skip
 @example("[" * 100_000)
 @example(text(tasks=int("9" * 400)))  # no float
 @example(text(ms=1e308, size=[10**400, 1]))  # likewise
-@example(text(ms=1e308, tasks=10**18))  # # infinite work
+@example(text(ms=1e308, tasks=10**18))  # infinite work
 @example(text(size=[1]))  # the cluster has two types
 @example(text(size=[1, 1, 1]))
-@example(text(tasks=-5, size=[-1, 0]))  # # negative work
+@example(text(tasks=-5, size=[-1, 0]))  # negative work
 @example(text(ms=float("nan")))
 @example(text(after=[0]))  # a cycle
 @example(json.dumps([STAGE | {"after": [1]}, STAGE | {"after": [0]}]))

@@ -208,7 +208,7 @@ def test_5_what_must_start_within_the_tolerance_must_start_now(tolerance_ms, mus
     assert rows(made)[1]["must"] == must
 
 
-# # 8: the job that waited first, below a policy that shares
+# 8: the job that waited first, below a policy that shares
 
 
 def test_8_who_has_waited_longest_is_served_first_below_a_sharing_policy():

@@ -34,7 +34,7 @@ FAILED = 5
 LARGE = (99_999, 1)
 
 
-# # Jobs that cannot be served
+# Jobs that cannot be served
 
 
 def test_a_job_whose_maps_fail_for_ever_holds_nobody_up():
@@ -273,7 +273,7 @@ def test_a_large_hint_is_read_once():
     assert loads.call_count == 1
 
 
-# # Many jobs, and what they leave behind
+# Many jobs, and what they leave behind
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def test_what_maps_do_not_need_is_the_reduces_own() -> None:
 def test_whose_reduce_must_wait_for_maps_keeps_nobody_from_waiting_for_a_place() -> None:
     """Early reduces may have two of four slots. Job 1 is further ahead and asks for three."""
     made = cluster(1, 4)
-    jobs = ((1, (3072, 1), 2), (2, SLOT, 4))  # # number, size of reduce, waiting maps
+    jobs = ((1, (3072, 1), 2), (2, SLOT, 4))  # number, size of reduce, waiting maps
     for number, _, more in jobs:
         made.add_app(number, type="MAPREDUCE", tags=[f"maps={4 + more}", "reduces=1"])
         made.ask(number, 4, SLOT, MAP)

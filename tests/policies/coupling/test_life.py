@@ -27,9 +27,7 @@ class Life(PolicyMachine):
     policy can know of. In the end every ask is served, and the journal replays (PolicyMachine).
     """
 
-    a_round = a_round_with_refusals = (
-        None  # # replaced by single heartbeats, each of which is judged
-    )
+    a_round = a_round_with_refusals = None  # replaced by single heartbeats, each of which is judged
     application_comes = container_ends = None
     lists = "all"
 
@@ -45,13 +43,11 @@ class Life(PolicyMachine):
     def begin(self, data: Any) -> None:
         """Begin with a few nodes, and a job with three reduces."""
         super().begin(data=data)
-        self.honest: dict[
-            int, tuple[int, int]
-        ] = {}  # # maps and reduces of jobs whose tags are true
-        self.finished: dict[tuple[int, str], int] = {}  # # finished maps, by application and host
+        self.honest: dict[int, tuple[int, int]] = {}  # maps and reduces of jobs whose tags are true
+        self.finished: dict[tuple[int, str], int] = {}  # finished maps, by application and host
         self.version = 1
-        self.undone = False  # # whether the last launch of a reduce was refused
-        self.refused: tuple[str, int, int] | None = None  # # by whom, its wait, number of nodes
+        self.undone = False  # whether the last launch of a reduce was refused
+        self.refused: tuple[str, int, int] | None = None  # by whom, its wait, number of nodes
         for count in data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)):
             self.node_joins(1024 * count, count, "/a")
         self.job_comes(data.draw(st.integers(3, 9)), 3, TRUTH)

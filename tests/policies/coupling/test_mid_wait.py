@@ -15,7 +15,7 @@ from loomcard.wire import messages as r
 FAILED = 5
 
 
-# # Changes of the cluster during a wait
+# Changes of the cluster during a wait
 
 
 def waiting_for_node_3() -> Cluster:
@@ -84,7 +84,7 @@ def test_a_swap_in_mid_wait():
     assert reduces(beat(made, 3)) == [1]
 
 
-# # Small and unusual clusters
+# Small and unusual clusters
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     assert set(ranked) <= set(able)
     assert len(ranked) == min(kept, len(able))
     assert [prices[n] for n in ranked] == sorted(prices[n] for n in able)[: len(ranked)]
-    for upto in (1, 2):  # # lists that stop early begin alike
+    for upto in (1, 2):  # lists that stop early begin alike
         some = places.lists(reduce, lambda: data, 1, "salt", upto=upto)
         assert some[:upto] == found[:upto]
 

@@ -27,7 +27,7 @@ def test_reduces_wait_for_their_maps_and_do_not_block_them():
     assert beat(made, 1) == [(1, MAP, 1)] * 2
     finish(made, 1)
     found = [*beat(made, 1), *beat(made, 1)]
-    assert reduces(found) == []  # # the first heartbeat chose it; the map took the room
+    assert reduces(found) == []  # the first heartbeat chose it; the map took the room
     assert len(found) == 1
     assert state(made)["candidate"] is not None
     assert reduces([*beat(made, 2), *beat(made, 2)]) == [(1, REDUCE, 2)]
@@ -48,7 +48,7 @@ def test_at_most_one_reduce_a_heartbeat_and_two_heartbeats_each():
     finish(made, 1)
     made.ask(1, 3, SLOT, REDUCE)
     counts = [len(reduces(beat(made, 1, 1))) for _ in range(2)]
-    assert counts == [1, 0]  # # the second waits until round 4 on a node that has one already
+    assert counts == [1, 0]  # the second waits until round 4 on a node that has one already
 
 
 def test_a_reduce_starts_where_the_maps_were():
@@ -101,7 +101,7 @@ def test_distances_say_which_rack_is_near():
     made.add_app(2)
     made.ask(2, 2, SLOT)
     made.ask(1, 1, SLOT, REDUCE)
-    assert beat(made, 2)[0][0] == 2  # # an application of another type takes node 1
+    assert beat(made, 2)[0][0] == 2  # an application of another type takes node 1
     assert beat(made, 2) == []
     assert beat(made, 3) == [(1, REDUCE, 3)]
 
@@ -112,7 +112,7 @@ def test_reduces_of_an_unknown_number_wait_for_the_last_map():
     made.ask(1, 1, SLOT, REDUCE)
     beat(made, 1)
     finish(made, 1)
-    assert reduces([*beat(made, 1), *beat(made, 1)]) == []  # # the third map is running
+    assert reduces([*beat(made, 1), *beat(made, 1)]) == []  # the third map is running
     finish(made, 1)
     assert reduces([*beat(made, 1), *beat(made, 1)]) == [(1, REDUCE, 1)]
 
@@ -321,7 +321,7 @@ def test_who_gave_up_lets_others_go_first():
     made.ask(1, 1, (4096, 4), REDUCE)
     for _ in range(5):
         beat(made, 1, 2)
-    assert state(made)["gave_up"] == 1  # # it is chosen, then 4N + 1 heartbeats pass
+    assert state(made)["gave_up"] == 1  # it is chosen, then 4N + 1 heartbeats pass
     made.ask(2, 1, SLOT, REDUCE)
     finish(made, 3, 1)
     found = [allocated for _ in range(9) for allocated in beat(made, 1, 2)]

@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
         assert job == candidate
         assert jobs.running[job] == [*before[job], v]
         assert state == Waiting()
-        number = wait // n  # # within the round, from 0
+        number = wait // n  # within the round, from 0
         assert number <= 3
         if number < 3:
             assert v in lists[number]

@@ -298,7 +298,7 @@ def test_several_resources_by_hand():
     part = DeltaInputs((100, 100), ((0, 2), (9, 4)), nothing, ([(8, 10)], [(1, 50)]))
     assert adjust(0.3, part, RULE) == (pytest.approx(0.30), "pack")
     half, _ = adjust(0.3, part, replace(RULE, pack="partial"))
-    assert half == pytest.approx(0.34)  # # half of the (8, 8) that are missing
+    assert half == pytest.approx(0.34)  # half of the (8, 8) that are missing
     grow = DeltaInputs((100, 100), ((2, 2), (9, 8)), nothing, ([(4, 6)], [(1, 3)]))
     assert adjust(0.3, grow, RULE) == (pytest.approx(0.35), "grow")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loomcard.policies.dress import Tracker, Windows
 
-TENTHS = Windows(window_ms=100)  # # the times below are tenths of a second; the window is 10 s
+TENTHS = Windows(window_ms=100)  # the times below are tenths of a second; the window is 10 s
 
 
 def play(starts, ends=(), until=300, windows=TENTHS, waiting=None):

@@ -56,7 +56,7 @@ def check_round(cluster: Cluster) -> None:
     assert [h + f for h, f in zip(held, free, strict=True)] == list(state.capacity)
     assert 0 <= found.memory.delta <= 1
     if any(reservation.placed_ms == cluster.now for reservation in state.reservations):
-        return  # # one that moved after all were served leaves room for the next round
+        return  # one that moved after all were served leaves room for the next round
     for kind, queue in found.queues.items():
         for application in queue.entries:
             for ask in application.asks:
@@ -66,8 +66,8 @@ def check_round(cluster: Cluster) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
-@example(seed=10948)  # # a reservation moved; its old room is free until the next round
-@example(seed=346)  # # a job became large between two ticks while LD waits for the next
+@example(seed=10948)  # a reservation moved; its old room is free until the next round
+@example(seed=346)  # a job became large between two ticks while LD waits for the next
 def test_every_life_keeps_the_border(seed):
     """Nothing is allocated beyond the quota (unless no large job could use it), nor past earlier
     applications. Free room within a quota never idles. What is used and what is free add up to the

@@ -203,7 +203,7 @@ def test_a_queue_as_a_leaf_that_may_have_no_more_does_not_demand(p, options, wan
     made.now += 2000
     made.add_node(2, 100_000, 40, 40)
     made.round()
-    assert held(made)[1] + held(made).get(4, 0) > want[0]  # # in a larger cluster it may have more
+    assert held(made)[1] + held(made).get(4, 0) > want[0]  # in a larger cluster it may have more
 
 
 def test_the_am_limit_holds_back_a_queues_next_master():

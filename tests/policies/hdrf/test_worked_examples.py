@@ -99,7 +99,7 @@ def test_h_drf_gives_the_static_allocation_and_keeps_it(setting, spec, capacity,
     running = Running(setting, tree(spec), capacity, headroom=False)
     assert running.tasks == tasks
     running.churn(40)
-    apart = 1 if setting == "look_ahead" else 0  # # equal up to the next task, in 3.4
+    apart = 1 if setting == "look_ahead" else 0  # equal up to the next task, in 3.4
     assert all(abs(a - b) <= apart for a, b in zip(running.tasks, tasks, strict=True))
 
 
