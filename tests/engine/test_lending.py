@@ -53,9 +53,7 @@ def test_idle_room_is_lent(policy: str) -> None:
     assert sorted(got) == [1] * 4 + [2] * 4
 
 
-@pytest.mark.parametrize(
-    "policy", [p for p in POLICIES if p != "dress"]
-)  # dress has its own quotas
+@pytest.mark.parametrize("policy", [p for p in POLICIES if p != "dress"])  # it has its quotas
 def test_those_who_ask_for_the_label_go_first(policy: str) -> None:
     """Asks for the label are served first in any order of arrival."""
     engine = two(policy)

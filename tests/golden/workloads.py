@@ -120,7 +120,7 @@ def _swap() -> StressScenario:
 
 
 def _mapreduce() -> StressScenario:
-    """Return jobs whose maps prefer certain hosts in two racks, and whose reduces start slowly."""
+    """Return jobs whose maps prefer certain hosts in two racks; the reduces follow a slow start."""
     apps = []
     for i in range(6):
         rng = Random(i)  # noqa: S311 - no secret

@@ -40,12 +40,7 @@ queues:
             5,
             {},
         ),  # a job's largest demand was computed again, with containers that were resized
-        (
-            "carbyne",
-            40,
-            1,
-            {},
-        ),  # an AM without tasks ended, and the others did not share its room
+        ("carbyne", 40, 1, {}),  # an AM without tasks ended, and its room was not shared
         ("coupling", 40, 2, {"rebuilding": True}),
         ("hdrf", 40, 3, {"refusing": True}),
         ("tetris", 40, 4, {}),

@@ -1,4 +1,4 @@
-"""Short ways to load a workload and to see what is wrong with one."""
+"""Fixtures that load a workload, or list what is wrong with one."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ FindingsOf = Callable[..., list[Finding]]
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> Loaded:
-    """YAML text -> the scenario."""
+    """Return a function that maps a YAML text to its scenario."""
 
     def read(text: str, *, seed: int = 1, vary: dict[str, Any] | None = None) -> Scenario:
         file = tmp_path / "w.yml"
@@ -29,7 +29,7 @@ def loaded(tmp_path: Path) -> Loaded:
 
 @pytest.fixture
 def findings_of(loaded: Loaded) -> FindingsOf:
-    """YAML text -> every finding; none if it loads."""
+    """Return a function that maps a YAML text to all its findings, none if it loads."""
 
     def found(text: str, **more: Any) -> list[Finding]:
         try:

@@ -1,4 +1,4 @@
-"""Numbers that are slips of the pen are findings, not a full memory or a broken table."""
+"""A number with a typing error is a finding; it neither fills the memory nor breaks a table."""
 
 import pytest
 

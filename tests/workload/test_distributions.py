@@ -1,4 +1,4 @@
-"""Named distributions against what is known of them."""
+"""Tests of the named distributions against their known figures."""
 
 import math
 from random import Random
@@ -55,7 +55,7 @@ def test_means(form: dict[str, Any], mean: float) -> None:
     ],
 )
 def test_medians(form: dict[str, Any], middle: float) -> None:
-    """And the median, where tails make means slow to settle."""
+    """The median is checked where tails make the mean converge slowly."""
     assert median(draws(form)) == pytest.approx(middle, rel=0.05)
 
 
@@ -76,7 +76,7 @@ FORMS = st.one_of(
 @given(FORMS, st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True))
 @settings(max_examples=200, deadline=None)
 def test_draws_are_finite_and_grow_with_the_die(form: dict[str, Any], u: float, v: float) -> None:
-    """Any die gives a number that is not negative, and a larger die none that is smaller."""
+    """Any die gives a number that is not negative, and a larger die never a smaller number."""
     become = quantile(Distribution.model_validate(form), rng(0))
     low, high = become(min(u, v)), become(max(u, v))
     assert 0 <= low < math.inf
@@ -87,7 +87,7 @@ def test_draws_are_finite_and_grow_with_the_die(form: dict[str, Any], u: float, 
 @given(FORMS, st.integers(0, 100), st.integers(0, 100))
 @settings(max_examples=100, deadline=None)
 def test_bounds_hold(form: dict[str, Any], a: int, b: int) -> None:
-    """What falls outside is moved to the bound."""
+    """A value outside is moved to the bound."""
     (name,) = form
     bounds = {"at_least": min(a, b), "at_most": max(a, b)}
     drawn = draws({name: {**form[name], **bounds}}, 20)

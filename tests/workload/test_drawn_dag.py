@@ -1,4 +1,4 @@
-"""A distribution of DAGs in place of stages."""
+"""Tests of a distribution of DAGs in place of stages."""
 
 from math import ceil
 from pathlib import Path
@@ -28,7 +28,7 @@ E1 = {
     "bigbench": [(7, 19), (2, 6), (0.24, 0.70)],
     "microsoft": [(13, 121), (4, 13), (0.34, 0.85)],
 }
-"""Carbyne's Table 1: stages, barriers and input work, median and 95th percentile."""
+"""Carbyne's Table 1: the median and the 95th percentile of stages, barriers and input work."""
 
 
 def made(count: int = 1, seed: int = 1, kind: str = "dag", more: str = "", **keys: Any) -> Scenario:
@@ -49,7 +49,9 @@ def stages_of(after: list[list[int]]) -> list[Stage]:
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 70), st.integers(0, 10**6))
 def test_the_shape_is_what_was_asked_for(count: int, levels: int, wanted: int, seed: int) -> None:
-    """Parents first, the longest path exact, as many barriers as the levels leave room for."""
+    """Parents come first, the longest path is exact, and there are as many barriers as the levels
+    have room for.
+    """
     levels = min(count, levels)
     after = shape(count, levels, wanted, Random(seed))  # noqa: S311
     stages = stages_of(after)
@@ -65,7 +67,9 @@ def test_the_shape_is_what_was_asked_for(count: int, levels: int, wanted: int, s
 
 
 def test_barriers_bring_paths_together() -> None:
-    """With a barrier at the end of every level, nothing but the last stage is followed by none."""
+    """With a barrier at the end of every level, nearly every stage before the last is followed by
+    another.
+    """
     after = shape(30, 6, 40, Random(3))  # noqa: S311
     followed = {parent for row in after for parent in row}
     assert len(set(range(30)) - followed) < 5
@@ -73,7 +77,7 @@ def test_barriers_bring_paths_together() -> None:
 
 
 def test_the_work_of_the_first_stages_is_a_part_of_all() -> None:
-    """Counts of tasks are scaled; all task time together stays."""
+    """The counts of tasks are scaled; the sum of all task times stays."""
     tasks = scaled([10, 10, 20], [1000, 3000, 500], [True, False, False], 0.2)
     assert tasks == pytest.approx([10, 40 / 4.0 * 0.8 * 50 / 40 * 1.0, 20 * 0.8 * 50 / 40])
     works = [n * ms for n, ms in zip(tasks, [1000, 3000, 500], strict=True)]
@@ -83,7 +87,9 @@ def test_the_work_of_the_first_stages_is_a_part_of_all() -> None:
 
 
 def test_a_stage_is_of_one_kind() -> None:
-    """Its tasks are alike but for the noise; stages differ; every ask names its stage."""
+    """The tasks of a stage are equal, apart from the noise; stages differ; every ask names its
+    stage.
+    """
     one = made(tasks=200, vcores="{uniform: {low: 1, high: 9}}", gpu="{choice: {values: [0, 1]}}",
                duration_ms="{lognormal: {median: 30000, sigma: 0.8}}").applications[0]  # fmt: skip
     assert all(len(set(stage.durations_ms)) == 1 for stage in one.stages)
@@ -97,7 +103,7 @@ def test_a_stage_is_of_one_kind() -> None:
 
 
 def test_applications_differ_and_seeds_repeat() -> None:
-    """Another key of the DAG changes nothing that was drawn for the others."""
+    """If one key of the DAG changes, the values drawn for the others stay."""
     stages = "{lognormal: {median: 8, sigma: 0.6, at_least: 2}}"
     first, again = made(5, stages=stages), made(5, stages=stages)
     assert first == again
@@ -121,13 +127,13 @@ def test_numbers_and_nested_distributions_are_drawn_once_for_each_application() 
 
 @pytest.mark.parametrize("part", [0.05, 0.3, 0.9])
 def test_the_input_work_is_met(part: float) -> None:
-    """But for the rounding of counts."""
+    """The part is met, apart from the rounding of counts."""
     for one in made(20, tasks=100, input_work=part).applications:
         assert input_work(one.stages) == pytest.approx(part, abs=0.02)
 
 
 def test_figures_of_a_graph_by_hand() -> None:
-    """Two inputs, a join of them, and one stage after it."""
+    """The graph has two inputs, a join of them, and one stage after it."""
     stages = stages_of([[], [], [0, 1], [2]])
     assert (barriers(stages), path_length(stages), input_work(stages)) == (1, 3, 0.5)
     (one,) = made(stages=4, critical_path=4, barriers=0).applications
@@ -184,8 +190,8 @@ def test_the_largest_dag_is_drawn_in_time() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", list(E1))
 def test_the_families_have_the_papers_statistics(family: str) -> None:
-    """Carbyne's Table 1 over a thousand jobs: stages and barriers within one, or a tenth, the
-    input work within seven points, and a median critical path of 5.
+    """The figures are those of Carbyne's Table 1 over a thousand jobs: stages and barriers within
+    one or a tenth, the input work within seven points. The median critical path is 5.
     """
     jobs = load(Path(f"carbyne-{family}"), seed=1, vary={"jobs": 1000}).applications
     figures = graph_figures(jobs)

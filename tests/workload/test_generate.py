@@ -1,4 +1,4 @@
-"""Applications by the dozen."""
+"""Tests of applications that are generated in numbers."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,7 @@ HEAD = "version: 1\ncluster: {nodes: [{memory_mb: 4096, vcores: 8}]}\n"
 
 
 def workload(classes: list[str], more: str = "") -> str:
-    """A workload whose classes have these keys."""
+    """Return a workload whose classes have these keys."""
     lines = [
         f"  - {{id: c{index}, {keys} application: {{{STAGES}}}}}"
         for index, keys in enumerate(classes)
@@ -47,7 +47,7 @@ def made(text: str, seed: int = 1) -> Scenario:
     ],
 )
 def test_classes_have_exact_counts(classes: list[str], more: str, counts: list[int]) -> None:
-    """Shares are rounded by largest remainder; who states nothing takes the rest."""
+    """Shares are rounded by largest remainder; a class that states nothing gets the rest."""
     applications = made(workload(classes, more)).applications
     ids = [one.tags[0] for one in applications]
     assert [ids.count(f"c{index}") for index in range(len(classes))] == counts
@@ -65,7 +65,7 @@ def test_classes_have_exact_counts(classes: list[str], more: str, counts: list[i
     ],
 )
 def test_what_does_not_add_up_is_a_finding(classes: list[str], more: str, part: str) -> None:
-    """In the place of the generator."""
+    """The finding is at the place of the generator."""
     with pytest.raises(FindingsError, match=part) as error:
         made(workload(classes, more))
     assert error.value.findings[0].line >= 4
@@ -74,7 +74,9 @@ def test_what_does_not_add_up_is_a_finding(classes: list[str], more: str, part: 
 @given(st.integers(1, 40), st.floats(0, 1), st.integers(0, 1 << 32))
 @settings(max_examples=40, deadline=None)
 def test_what_is_generated_is_valid(count: int, share: float, seed: int) -> None:
-    """As many as wanted, by time, each named once, and the same again."""
+    """There are as many applications as wanted, ordered by time and with different names; a second
+    run gives the same.
+    """
     text = workload([f"share: {share:.6f},", ""], f"  count: {count}\n  arrivals: 100")
     scenario = made(text, seed)
     applications = scenario.applications
@@ -87,7 +89,7 @@ def test_what_is_generated_is_valid(count: int, share: float, seed: int) -> None
 @given(st.integers(0, 1 << 32), st.integers(2, 30))
 @settings(max_examples=30, deadline=None)
 def test_more_applications_leave_the_first_alone(seed: int, count: int) -> None:
-    """Random values belong to names: small-3 is what it is however many come after it."""
+    """Random values belong to names: small-3 is the same, however many applications follow it."""
     few = made(workload(["count: 2,"]), seed).applications
     many = made(workload([f"count: {count},"]), seed).applications
     stages = {one.id: one.stages for one in many}
@@ -95,7 +97,7 @@ def test_more_applications_leave_the_first_alone(seed: int, count: int) -> None:
 
 
 def test_arrivals_have_their_mean() -> None:
-    """Gaps, not times, are drawn; the first comes at start_ms."""
+    """Gaps are drawn, not times; the first application comes at start_ms."""
     more = "  start_ms: 50\n  arrivals: {exponential: {mean: 1000}}"
     times = [one.submit_ms for one in made(workload(["count: 3000,"], more)).applications]
     assert times[0] == 50
@@ -103,7 +105,9 @@ def test_arrivals_have_their_mean() -> None:
 
 
 def test_mixed_30_follows_its_parameters() -> None:
-    """What experiments vary: shares by count, gaps by time."""
+    """An experiment can vary the shares, which change the counts, and the gaps, which change the
+    times.
+    """
     few = load(Path("mixed-30"), seed=1, vary={"small_share": 0.1, "mean_gap_ms": 0.001})
     many = load(Path("mixed-30"), seed=1, vary={"parameters.small_share": 0.4})
 
@@ -140,7 +144,7 @@ generate:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_places_that_name_the_same_number_hold_the_same_draw(seed: int) -> None:
-    """A class may put another in its place; bounds and factors are those of the place."""
+    """A class may replace the number by its own; bounds and factors belong to the place."""
     for one in made(NUMBERED, seed).applications:
         maps, reduces = one.stages
         width = len(maps.durations_ms)
@@ -150,7 +154,9 @@ def test_places_that_name_the_same_number_hold_the_same_draw(seed: int) -> None:
 
 
 def test_an_order_says_who_comes_when_and_names_may_count_places() -> None:
-    """Nothing about it is drawn; queues and users of a list are, for each application."""
+    """The order contains nothing drawn. Queues and users of a list are drawn for each
+    application.
+    """
     several = [made(NUMBERED, seed).applications for seed in range(12)]
     for applications in several:
         assert [(one.id, one.tags, one.submit_ms) for one in applications] == [
@@ -171,7 +177,7 @@ def test_an_order_says_who_comes_when_and_names_may_count_places() -> None:
     ],
 )
 def test_what_names_nothing_is_said_with_its_line(old: str, new: str, line: int, part: str) -> None:
-    """Classes of an order and numbers of an application."""
+    """This is checked for classes of an order and for numbers of an application."""
     with pytest.raises(FindingsError) as error:
         made(NUMBERED.replace(old, new))
     places = {(each.line, part in each.message) for each in error.value.findings}
@@ -179,6 +185,6 @@ def test_what_names_nothing_is_said_with_its_line(old: str, new: str, line: int,
 
 
 def test_a_mean_gap_of_0_is_all_at_once() -> None:
-    """So that a parameter may say either."""
+    """So a parameter can choose between both."""
     text = workload(["count: 5,"], "  arrivals: {exponential: {mean: 0}}")
     assert [one.submit_ms for one in made(text).applications] == [0] * 5

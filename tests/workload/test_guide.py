@@ -1,4 +1,4 @@
-"""docs/simulate/workload.md says what is so."""
+"""docs/simulate/workload.md agrees with the code."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ BLOCKS = re.findall(r"^```yaml\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILIN
 
 
 def test_the_examples_load() -> None:
-    """What a reader copies from the page works."""
+    """An example that a reader copies from the page works."""
     whole, dag, generator, shuffle = BLOCKS
     assert len(build(whole, "w", Path(), seed=1).applications) == 1
     head = "version: 1\ncluster: {nodes: [{memory_mb: 8192, vcores: 8}]}\n"
@@ -27,7 +27,7 @@ def test_the_examples_load() -> None:
 
 
 def test_every_key_is_named() -> None:
-    """Of files, clusters, applications, stages, distributions and traces."""
+    """The page has the keys of files, clusters, applications, stages, distributions and traces."""
     parts = (
         *(schema.Workload, schema.Cluster, schema.Capacity, schema.Application, stage_schema.Stage),
         stage_schema.DrawnDag,

@@ -1,4 +1,4 @@
-"""What is inside a workload, and a workload written out."""
+"""Tests of the contents of a workload, and of a workload written to a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,11 @@ from loomcard.workload.write_yaml import written
 HERE = Path(__file__).parent
 LARGE = ("facebook", "tpch", "hdrf-e5", "carbyne-b", "carbyne-m", "carbyne-tpc")
 LOCAL = [n for n in shipped_names() if not n.startswith(LARGE)]
-"""Those that need no trace, and are not too large for a file."""
+"""The shipped workloads that need no trace and are not too large for a file."""
 
 
 def again(scenario: Scenario) -> Scenario:
-    """The scenario written and read, under its own name and seed."""
+    """Write the scenario and read it again, under its own name and seed."""
     read = build(written(scenario), scenario.name, Path(), seed=99)
     return replace(read, seed=scenario.seed)
 
@@ -37,13 +37,15 @@ SMALL = [str(HERE / "example.yml"), "demo", "dress-s", "carbyne-fig2", "two-queu
     "name", [*SMALL, *(pytest.param(n, marks=pytest.mark.slow) for n in LOCAL if n not in SMALL)]
 )
 def test_a_workload_survives_being_written(name: str) -> None:
-    """Nothing is left to draw: another seed reads the same scenario."""
+    """Nothing is left to draw, so another seed reads the same scenario."""
     scenario = load(Path(name), seed=7)
     assert again(scenario) == scenario
 
 
 def test_everything_survives_being_written(loaded: Any) -> None:
-    """Minimum, lost nodes, drawn failures, wishes of single tasks, names that need quotes."""
+    """This includes the minimum, lost nodes, drawn failures, wishes of single tasks, and names that
+    need quotes.
+    """
     scenario = loaded(
         """\
         version: 1
@@ -79,7 +81,7 @@ def test_bins_begin_at_their_edges(loaded: Any) -> None:
 
 
 def test_figures_by_hand(loaded: Any) -> None:
-    """Two applications whose sums anyone can check."""
+    """The sums of these two applications are easy to check."""
     scenario = loaded(
         """\
         version: 1
@@ -108,7 +110,7 @@ def test_figures_by_hand(loaded: Any) -> None:
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=50))
 @settings(max_examples=50, deadline=None)
 def test_nothing_falls_out_of_the_plots(times: list[int]) -> None:
-    """Every submission is in a slice, every task in a bin that holds its time."""
+    """Every submission is in a slice, and every task in a bin that contains its time."""
     stages = f"{{id: s, memory_mb: 1, duration_ms: {times}}}"
     lines = [f"- {{id: a{i}, submit_ms: {t}, stages: [{stages}]}}" for i, t in enumerate(times)]
     head = "version: 1\ncluster: {nodes: [{memory_mb: 1, vcores: 1}]}\napplications:\n"
@@ -132,12 +134,12 @@ def test_nothing_falls_out_of_the_plots(times: list[int]) -> None:
     ],
 )
 def test_formats_are_guessed(path: str, kind: str) -> None:
-    """By the name first, then by what the file begins with."""
+    """The name of the file is considered first, then its beginning."""
     assert guessed(HERE / path) == kind
 
 
 def test_any_of_them_opens() -> None:
-    """A trace without nodes is put on a hundred."""
+    """A trace without nodes gets a hundred nodes."""
     kind, scenario = opened(HERE / "data" / "swim.tsv", seed=1)
     assert (kind, len(scenario.nodes), len(scenario.applications)) == ("swim", 100, 3)
     kind, scenario = opened(HERE / "data" / "sls.json", seed=1)
@@ -150,7 +152,7 @@ def test_any_of_them_opens() -> None:
     [("data", None, "neither a workload"), ("data/swim.tsv", "tape", "no format 'tape'")],
 )
 def test_what_is_no_trace_is_one_finding(name: str, format_: str | None, part: str) -> None:
-    """With the formats there are."""
+    """The finding lists the formats."""
     with pytest.raises(FindingsError, match=part) as error:
         opened(HERE / name, seed=1, format=format_)
     assert "swim" in error.value.findings[0].hint
@@ -165,7 +167,7 @@ def test_what_is_too_large_is_not_written(monkeypatch: pytest.MonkeyPatch) -> No
 
 @dataclass(frozen=True)
 class Picture:
-    """One plot of characters."""
+    """A plot made of characters."""
 
     counts: list[int]
     width: int
@@ -183,12 +185,12 @@ class Picture:
     ],
 )
 def test_columns(case: Picture) -> None:
-    """The highest count fills the height; neighbours are summed up where there is no room."""
+    """The highest count has the full height; neighbours are added if there is not enough room."""
     assert columns(case.counts, case.width, case.height) == case.lines
 
 
 def test_bars_and_durations() -> None:
-    """The largest fills the width, and what is not nothing is seen."""
+    """The largest bar has the full width, and every number above 0 is visible."""
     assert [bar(count, 16, 2) for count in (0, 1, 8, 16)] == ["", "▏", "█", "██"]
     texts = [duration(ms) for ms in (0, 250, 1500, 90_000, 86_400_000)]
     assert texts == ["0 ms", "250 ms", "1.5 s", "1.5 min", "24 h"]

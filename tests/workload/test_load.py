@@ -1,4 +1,4 @@
-"""Workload files: what is read, what is drawn, and what is refused in which line."""
+"""Tests of workload files: what is read, what is drawn, and what is refused in which line."""
 
 import json
 import os
@@ -25,20 +25,22 @@ ONE = HEAD + "- {id: a, stages: [{id: s, tasks: 3, memory_mb: 1024, duration_ms:
 
 
 def application(**keys: Any) -> str:
-    """A workload of one application with these keys in line 4, JSON being YAML."""
+    """Return a workload of one application with these keys in line 4, as JSON, which is YAML
+    too.
+    """
     stages = [{"id": "s", "tasks": 3, "memory_mb": 1024, "duration_ms": 1000}]
     return HEAD + "- " + json.dumps({"id": "a", "stages": stages} | keys) + "\n"
 
 
 def stage(**keys: Any) -> str:
-    """A workload of one stage with these keys."""
+    """Return a workload of one stage with these keys."""
     return application(
         stages=[{"id": "s", "tasks": 3, "memory_mb": 1024, "duration_ms": 1000} | keys]
     )
 
 
 def test_the_example_is_read_whole() -> None:
-    """Every key of the example arrives in the scenario."""
+    """Every key of the example reaches the scenario."""
     scenario = load(EXAMPLE, seed=1)
     (one,) = scenario.applications
     assert scenario.resource_types == ["memory_mb", "vcores", "gpu"]
@@ -61,7 +63,7 @@ def test_the_example_is_read_whole() -> None:
 
 
 def test_hints_name_every_stage() -> None:
-    """The hint's stages answer to the keys of the asks, with means as drawn."""
+    """The hint's stages have the keys of the asks, and the means of the drawn values."""
     (one,) = load(EXAMPLE, seed=1).applications
     dag = read_dag(hints(one))
     assert dag is not None
@@ -73,7 +75,7 @@ def test_hints_name_every_stage() -> None:
 
 
 def test_spark_hints_name_executors(loaded: Any) -> None:
-    """Only executors are asked for: the work of all stages lies on them."""
+    """Only executors are asked for, and they do the work of all stages."""
     text = application(kind="spark", executors={"count": 2, "memory_mb": 2048, "vcores": 2})
     (one,) = loaded(text).applications
     dag = read_dag(hints(one))
@@ -84,7 +86,7 @@ def test_spark_hints_name_executors(loaded: Any) -> None:
 
 
 def test_sizes_are_rounded_up_to_the_minimum(loaded: Any) -> None:
-    """Either engine would do it; the scenario has it done already."""
+    """Either engine would round them, but the scenario contains rounded sizes already."""
     text = stage(memory_mb=1000, vcores=1).replace(
         "cluster: {", "cluster: {minimum: {memory_mb: 512, vcores: 2}, "
     )
@@ -92,7 +94,9 @@ def test_sizes_are_rounded_up_to_the_minimum(loaded: Any) -> None:
 
 
 def test_parents_come_first(loaded: Any) -> None:
-    """A stage may stand before the one that it follows; the scenario's order is an order."""
+    """In the file a stage may precede the one that it follows; in the scenario it comes after
+    it.
+    """
     size = {"memory_mb": 1, "duration_ms": 1, "tasks": 1}
     stages = [{"id": "z", "after": ["y", "x"]}, {"id": "y", "after": ["x"]}, {"id": "x"}]
     (one,) = loaded(application(kind="dag", stages=[s | size for s in stages])).applications
@@ -104,7 +108,9 @@ def test_parents_come_first(loaded: Any) -> None:
 
 
 def test_nodes_are_numbered_on(loaded: Any) -> None:
-    """Two racks of nodes of one name share its numbers; a node without count has the bare name."""
+    """If two racks have nodes of one name, their numbers continue. A node without a count has the
+    bare name.
+    """
     text = ONE.replace(
         "[{count: 2,",
         "[{name: m, memory_mb: 1, vcores: 1}, {count: 1, rack: /a, memory_mb: 1,"
@@ -116,7 +122,7 @@ def test_nodes_are_numbered_on(loaded: Any) -> None:
 
 
 def test_failures_and_replicas_are_drawn(loaded: Any) -> None:
-    """An attempt fails within its run, at most max_attempts times; replicas differ."""
+    """An attempt fails during its run, at most max_attempts times; replicas differ."""
     (one,) = loaded(stage(tasks=200, failures=0.5, nodes={"replicas": 1})).applications
     (drawn,) = one.stages
     assert 60 < len(drawn.fails_ms) < 140
@@ -126,7 +132,9 @@ def test_failures_and_replicas_are_drawn(loaded: Any) -> None:
 
 
 def test_what_another_draws_changes_nothing(loaded: Any) -> None:
-    """Values are of (application, stage, purpose): neighbours and more tasks leave them alone."""
+    """Values are drawn for (application, stage, purpose), so neighbours and more tasks do not
+    change them.
+    """
     random = {"duration_ms": {"exponential": {"mean": 1000}}, "failures": 0.3}
     alone = loaded(stage(**random)).applications[0]
     beside = ONE[ONE.index("- ") :].replace("a,", "b,")
@@ -139,7 +147,7 @@ def test_what_another_draws_changes_nothing(loaded: Any) -> None:
 
 
 def test_stages_that_need_not_wait_keep_the_files_order(loaded: Any) -> None:
-    """Only what follows another moves behind it."""
+    """Only a stage that follows a later one is moved behind it."""
     size = {"memory_mb": 1, "duration_ms": 1, "tasks": 1}
     stages = [{"id": "m", "after": ["z"]}, {"id": "b"}, {"id": "a"}, {"id": "z"}]
     (one,) = loaded(application(kind="dag", stages=[s | size for s in stages])).applications
@@ -156,19 +164,21 @@ def test_stages_that_need_not_wait_keep_the_files_order(loaded: Any) -> None:
     ],
 )
 def test_parameters_and_vary(loaded: Any, vary: dict[str, Any], tasks: int) -> None:
-    """A parameter stands for its value anywhere; vary replaces it, or any place of the file."""
+    """A parameter may replace a value anywhere; vary replaces the parameter, or any place of the
+    file.
+    """
     text = "parameters: {many: 3}\n" + stage(tasks="$many")
     assert len(loaded(text, vary=vary).applications[0].stages[0].durations_ms) == tasks
 
 
 def test_vary_makes_what_the_file_leaves_out(loaded: Any) -> None:
-    """A default may be varied as well."""
+    """A value that the file does not state, a default, can be varied as well."""
     assert loaded(ONE, vary={"cluster.minimum.memory_mb": 2048}).minimum == (2048, 0)
 
 
 @pytest.mark.parametrize("name", ["much", "parameters.much", "clutser.heartbeat_ms"])
 def test_vary_of_nothing_is_a_finding(findings_of: Any, name: str) -> None:
-    """A misspelt name would run the same workload many times over."""
+    """With a misspelt name the same workload would run many times."""
     (finding,) = findings_of("parameters: {many: 3}\n" + ONE, vary={name: 1})
     assert name in finding.message
     assert "many" in finding.hint
@@ -229,7 +239,7 @@ def test_vary_of_nothing_is_a_finding(findings_of: Any, name: str) -> None:
 def test_each_fault_is_a_finding_at_its_line(
     findings_of: Any, text: str, line: int, part: str
 ) -> None:
-    """One finding, at the line where the fault is, in words."""
+    """There is one finding, at the line of the error."""
     (finding,) = findings_of(text)
     assert part in finding.message
     assert finding.line == line
@@ -237,7 +247,7 @@ def test_each_fault_is_a_finding_at_its_line(
 
 
 def test_one_run_finds_everything(findings_of: Any) -> None:
-    """Unknown keys hide neither each other nor what is wrong with the rest."""
+    """Unknown keys hide neither each other nor the other errors."""
     text = """\
         version: 1
         clock: 1
@@ -251,7 +261,7 @@ def test_one_run_finds_everything(findings_of: Any) -> None:
 
 
 def test_a_file_that_is_not_there_names_what_is() -> None:
-    """The bare name of a shipped workload is a file too; another is one finding."""
+    """The bare name of a shipped workload is a file too; any other name is one finding."""
     from loomcard.validation import FindingsError
 
     with pytest.raises(FindingsError, match="no such file"):
@@ -260,7 +270,7 @@ def test_a_file_that_is_not_there_names_what_is() -> None:
 
 @pytest.mark.parametrize("hash_seed", ["0", "1", "77"])
 def test_equal_seeds_give_equal_bytes_in_any_process(hash_seed: str) -> None:
-    """Neither the process nor its hash seed has a say."""
+    """Neither the process nor its hash seed has an influence."""
     script = (
         "import sys; from pathlib import Path; from loomcard.workload import load;"
         "from loomcard.workload.scenario import write_scenario;"
@@ -276,7 +286,7 @@ def test_equal_seeds_give_equal_bytes_in_any_process(hash_seed: str) -> None:
 
 
 def test_an_application_may_have_its_own_am_start(loaded: Any) -> None:
-    """It survives being written; where none is stated the cluster's counts."""
+    """The value is kept when the workload is written. Without one the cluster's value counts."""
     scenario = loaded(application(kind="dag", am_start_ms=8000))
     assert scenario.applications[0].am_start_ms == 8000
     assert loaded(written(scenario)).applications == scenario.applications
@@ -286,7 +296,7 @@ def test_an_application_may_have_its_own_am_start(loaded: Any) -> None:
 def test_asks_may_be_altruistic_of_kinds_that_ask_for_all_at_once(
     loaded: Any, findings_of: Any
 ) -> None:
-    """Of kind dag it arrives, and survives being written; other AMs mark nothing."""
+    """An application of kind dag keeps the key when it is written; other AMs mark nothing."""
     scenario = loaded(application(kind="dag", asks="altruistic"))
     assert scenario.applications[0].asks == "altruistic"
     assert loaded(written(scenario)).applications == scenario.applications

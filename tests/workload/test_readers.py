@@ -1,4 +1,6 @@
-"""Recorded demand: small files of each format, and the real traces where they are at hand."""
+"""Tests of recorded demand: small files of each format, and the real traces if they are
+available.
+"""
 
 import os
 from pathlib import Path
@@ -20,7 +22,7 @@ NODES = "cluster: {nodes: [{name: h, count: 2, memory_mb: 8192, vcores: 8}]}\n"
 
 
 def traced(trace: str, *, cluster: str = NODES, seed: int = 1) -> Scenario:
-    """The scenario of a workload that is this trace."""
+    """Return the scenario of a workload that consists of this trace."""
     return build(f"version: 1\n{cluster}trace: {trace}\n", "w", DATA, seed=seed)
 
 
@@ -29,7 +31,9 @@ def tasks(scenario: Scenario) -> int:
 
 
 def test_swim_follows_its_rule() -> None:
-    """Blocks make maps, the larger of shuffle and output makes reduces, bytes make times."""
+    """Blocks give the maps, the larger of shuffle and output gives the reduces, and bytes give the
+    times.
+    """
     first, second, third = traced("{format: swim, file: swim.tsv, noise: 0}").applications
     assert [one.submit_ms for one in (first, second, third)] == [0, 60_000, 3_590_000]
     assert (first.id, third.id, first.kind) == ("job0", "job0-2", "mapreduce")
@@ -47,7 +51,9 @@ def test_swim_follows_its_rule() -> None:
 
 
 def test_swim_takes_sizes_and_speeds() -> None:
-    """Twice the block half the maps, half the reduce's size twice the reduces; times follow."""
+    """Blocks of twice the size give half the maps, half the reduce's size gives twice the reduces,
+    and the times follow.
+    """
     options = "block_mb: 256, map_mb_s: 8, reduce_mb: 512, reduce_mb_s: 32, overhead_ms: 100"
     sizes = "memory_mb: 512, reduce_memory_mb: 768"
     text = f"{{format: swim, file: swim.tsv, noise: 0, {options}, {sizes}}}"
@@ -58,7 +64,7 @@ def test_swim_takes_sizes_and_speeds() -> None:
 
 
 def test_swim_cuts_and_seeds() -> None:
-    """max_tasks cuts a job; the random values are a task's own."""
+    """max_tasks limits a job; each task has its own random values."""
     cut = traced("{format: swim, file: swim.tsv, max_tasks: 4}").applications[1]
     whole = traced("{format: swim, file: swim.tsv}").applications[1]
     assert cut.stages[0].durations_ms == whole.stages[0].durations_ms[:4]
@@ -75,7 +81,7 @@ def test_swim_writes_with_enough_reduces(tmp_path: Path) -> None:
 
 
 def test_every_trace_can_be_shaped() -> None:
-    """queue, stretch, first and replicas apply to any format."""
+    """The options queue, stretch, first and replicas apply to any format."""
     options = "queue: root.a, stretch: 0.5, first: 2, replicas: 2"
     first, second = traced(f"{{format: swim, file: swim.tsv, {options}}}").applications
     assert (first.queue, second.submit_ms) == ("root.a", 30_000)
@@ -84,7 +90,9 @@ def test_every_trace_can_be_shaped() -> None:
 
 
 def test_sls_jobs_are_read() -> None:
-    """Objects in a row; hosts become nodes and wishes; a job may be repeated."""
+    """The file has one object after another. Hosts become nodes and wishes, and a job may be
+    repeated.
+    """
     scenario = traced("{format: sls, file: sls.json}", cluster="")
     assert [(n.name, n.rack, n.capacity) for n in scenario.nodes] == [
         ("h1", "/r1", (10240, 10)),
@@ -104,7 +112,7 @@ def test_sls_jobs_are_read() -> None:
 
 
 def test_the_cluster_of_the_file_goes_before_the_traces() -> None:
-    """Wishes for hosts that it has not are dropped."""
+    """Wishes for hosts that the cluster does not have are dropped."""
     etl = traced("{format: sls, file: sls.json}").applications[-1]
     assert etl.stages[0].nodes == [["h1"], ["h2"]]
     cluster = NODES.replace("name: h,", "")
@@ -115,7 +123,7 @@ def test_the_cluster_of_the_file_goes_before_the_traces() -> None:
 
 
 def test_synth_draws_as_the_producer_does() -> None:
-    """Both forms of job classes, with the means that they state."""
+    """Both forms of job classes are read, with the means that they state."""
     scenario = traced("{format: synth, file: synth.json}", cluster="")
     assert [(n.rack, n.capacity) for n in scenario.nodes][1:3] == [
         ("/rack1", (10240, 10)),
@@ -136,7 +144,9 @@ def test_synth_draws_as_the_producer_does() -> None:
 
 
 def test_tpch_queries_are_read() -> None:
-    """Stages in an order, parents' places, times about the mean; a round has each query once."""
+    """Stages are in an order with the places of their parents, and times are near the mean. A round
+    has each query once.
+    """
     options = "queries: [1, 2], count: 4, arrivals: 1000"
     scenario = traced(f"{{format: tpch, file: tpch, {options}}}")
     assert sorted(one.tags[0] for one in scenario.applications[:2]) == ["q1", "q2"]
@@ -149,7 +159,7 @@ def test_tpch_queries_are_read() -> None:
 
 
 def test_tpch_weights_and_executors() -> None:
-    """A weight of 0 is never drawn; executors make it Spark."""
+    """A weight of 0 is never drawn; with executors the kind is Spark."""
     options = "queries: [1, 2], weights: [0, 1], count: 3, executors: 2"
     scenario = traced(f"{{format: tpch, file: tpch, {options}}}")
     assert {(one.kind, one.tags[0]) for one in scenario.applications} == {("spark", "q2")}
@@ -175,7 +185,9 @@ applications:
 
 
 def test_a_journal_becomes_the_workload_that_ran(tmp_path: Path) -> None:
-    """What was simulated comes out of its journal again: who, when, what, how long and where."""
+    """The journal of a simulation gives back its workload: which applications and tasks ran when,
+    how long and where.
+    """
     (tmp_path / "w.yml").write_text(WORKLOAD)
     ran = load(tmp_path / "w.yml", seed=3)
     config = compile_config("version: 1\npolicy: fifo\n", "fifo.yml")
@@ -207,7 +219,9 @@ def test_a_journal_becomes_the_workload_that_ran(tmp_path: Path) -> None:
 
 
 def test_a_journal_keeps_labels(tmp_path: Path) -> None:
-    """Which nodes had which, whether they lend, and which stages asked for one."""
+    """The journal has the label of each node, whether it lends, and the stages that asked for
+    it.
+    """
     text = (
         "version: 1\ncluster:\n  nodes:\n    - {name: n1, memory_mb: 4096, vcores: 4}\n"
         "    - {name: n2, memory_mb: 4096, vcores: 4, label: gpu}\n  shared_labels: [gpu]\n"
@@ -227,8 +241,8 @@ def test_a_journal_keeps_labels(tmp_path: Path) -> None:
 
 
 def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
-    """Refusals take no number; what was preempted, never ran or still runs is no task; a restart's
-    numbers are its own.
+    """A refusal uses no container number. A container that was preempted, never ran or still runs
+    is no task. After a restart numbers are counted anew.
     """
     config = {"queues": [{"path": "root"}, {"path": "root.default"}]}
     opening = [
@@ -283,8 +297,8 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_journal_keeps_tasks_that_are_shorter_than_a_heartbeat(tmp_path: Path) -> None:
-    """Tasks of 700 ms on nodes that report once a second come back as such; by the heartbeats
-    alone they had run 0 or 1000 ms, or not at all.
+    """Tasks of 700 ms on nodes that report once a second come back with 700 ms. The heartbeats
+    alone would give 0 or 1000 ms, or no task.
     """
     text = (
         f"version: 1\n{NODES}applications:\n  - id: a\n    kind: dag\n    stages:\n"
@@ -315,7 +329,7 @@ def test_a_journal_keeps_tasks_that_are_shorter_than_a_heartbeat(tmp_path: Path)
 def test_malformed_lines_are_named(
     tmp_path: Path, name: str, text: str, trace: str, line: int, part: str
 ) -> None:
-    """The trace's own file and line, not those of the workload that names it."""
+    """The finding has file and line of the trace, not of the workload that names it."""
     (tmp_path / name).write_text(text)
     with pytest.raises(FindingsError) as error:
         build(f"version: 1\n{NODES}trace: {{{trace}, file: {name}}}\n", "w", tmp_path, seed=1)
@@ -325,7 +339,7 @@ def test_malformed_lines_are_named(
 
 
 def test_a_trace_that_is_not_there_is_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither an unset variable nor an absent file is a traceback."""
+    """Neither an unset variable nor a missing file is a traceback."""
     monkeypatch.delenv("LOOMCARD_TRACES", raising=False)
     for file, part in (
         ("$LOOMCARD_TRACES/x", "LOOMCARD_TRACES is not set"),
@@ -337,7 +351,7 @@ def test_a_trace_that_is_not_there_is_one_finding(monkeypatch: pytest.MonkeyPatc
 
 
 def test_many_malformed_lines_end_in_twenty(tmp_path: Path) -> None:
-    """A wrong file is reported once, not line by line to its end."""
+    """A wrong file is reported once, not for each line to its end."""
     (tmp_path / "a.tsv").write_text("x\n" * 1000)
     with pytest.raises(FindingsError) as error:
         build(f"version: 1\n{NODES}trace: {{format: swim, file: a.tsv}}\n", "w", tmp_path, seed=1)
@@ -356,7 +370,7 @@ REAL: Any = pytest.mark.skipif(
     [("facebook-2009", 5894, 1e5), ("tpch", 100, 1e4)],
 )
 def test_shipped_traces_load(name: str, applications: int, order: float) -> None:
-    """The real files, whole, through the shipped workloads."""
+    """The shipped workloads load the real files completely."""
     scenario = load(Path(name), seed=1)
     assert len(scenario.applications) == applications
     assert order <= tasks(scenario) < 10 * order

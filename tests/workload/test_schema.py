@@ -1,4 +1,4 @@
-"""The JSON Schema of workloads."""
+"""Tests of the JSON Schema of workloads."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ FILES = [
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_what_loads_validates(file: Path) -> None:
-    """An editor that knows the schema finds nothing wrong with what is shipped."""
+    """An editor that knows the schema reports no error in a shipped workload."""
     assert list(WHOLE.iter_errors(yaml.safe_load(file.read_text()))) == []
 
 
@@ -38,13 +38,13 @@ def test_what_loads_validates(file: Path) -> None:
     ],
 )
 def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any]) -> None:
-    """The fault shows while it is typed."""
+    """An editor shows the error during typing."""
     with pytest.raises(jsonschema.ValidationError):
         WHOLE.validate({"version": 1} | change)
 
 
 def test_a_parameter_may_stand_for_a_number() -> None:
-    """Its value is checked when it is put in."""
+    """The parameter's value is checked when it is inserted."""
     WHOLE.validate({"version": 1, "generate": {"count": "$many", "classes": [CLASS]}})
     with pytest.raises(jsonschema.ValidationError):
         WHOLE.validate({"version": 1, "generate": {"count": "many", "classes": [CLASS]}})
@@ -57,7 +57,7 @@ CLASS = {
 
 
 def test_every_key_is_described() -> None:
-    """Readers of the schema in an editor see what a key means."""
+    """An editor shows the meaning of each key."""
     silent = [
         f"{name}.{key}"
         for name, part in Workload.model_json_schema()["$defs"].items()

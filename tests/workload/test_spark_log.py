@@ -1,4 +1,6 @@
-"""Hints from Spark event logs: stages, parents, sizes, every compression; broken logs by line."""
+"""Tests of hints from Spark event logs: stages, parents, sizes, every compression. Broken logs are
+reported by line.
+"""
 
 import contextlib
 import gzip
@@ -48,7 +50,7 @@ LOG = [
     executor("2"),
     event("ExecutorRemoved", Executor_ID="1"),
     executor("3"),
-    # Stage 1's output was there already: it is skipped, and 2 comes after 0.
+    # Stage 1's output existed already, so it is skipped, and 2 comes after 0.
     event("JobStart", Job_ID=0, Stage_Infos=[stage(2, 2, 1), stage(0, 3), stage(1, 9, 0)]),
     {"Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart", "Stage ID": "x"},
     task(0, 100),
@@ -63,7 +65,9 @@ TEXT = "".join(json.dumps(each) + "\n" for each in LOG).encode()
 
 
 def lz4_blocks(data: bytes) -> bytes:
-    """As lz4-java's LZ4BlockOutputStream: blocks, one not compressed, an empty one at the end."""
+    """Compress like lz4-java's LZ4BlockOutputStream: blocks, one of them not compressed, and an
+    empty block at the end.
+    """
 
     def block(token: int, body: bytes, whole: int) -> bytes:
         return struct.pack("<8sBiii", b"LZ4Block", token, len(body), whole, 0) + body
@@ -76,7 +80,7 @@ def lz4_blocks(data: bytes) -> bytes:
 
 
 def snappy_blocks(data: bytes) -> bytes:
-    """As snappy-java's SnappyOutputStream: a header, then lengths and blocks."""
+    """Compress like snappy-java's SnappyOutputStream: a header, then lengths and blocks."""
     half = len(data) // 2
     packed = [bytes(cramjam.snappy.compress_raw(part)) for part in (data[:half], data[half:])]
     blocks = b"".join(struct.pack(">i", len(part)) + part for part in packed)
@@ -94,7 +98,9 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 def test_a_log_is_read_as_spark_compresses_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    """Two executors at most at once, each 4 GB and a tenth; 700 ms of tasks on four slots."""
+    """At most two executors run at once, each of 4 GB and a tenth; four slots run tasks of 700 ms
+    in total.
+    """
     log = tmp_path / f"application_1_1.{name}"
     log.write_bytes(COMPRESSIONS[name](TEXT))
     run = read_event_log(log)
@@ -109,7 +115,7 @@ def test_a_log_is_read_as_spark_compresses_it(
 
 
 def test_a_rolling_log_is_a_folder(tmp_path: Path) -> None:
-    """Its files are numbered; 10 comes after 9."""
+    """The files of the folder are ordered by number, so 10 comes after 9."""
     lines = TEXT.splitlines(keepends=True)
     for number in range(1, 13):
         part = lines[number - 1 : None if number == 12 else number]
@@ -119,7 +125,7 @@ def test_a_rolling_log_is_a_folder(tmp_path: Path) -> None:
 
 
 def test_resource_profiles_say_what_their_executors_are(tmp_path: Path) -> None:
-    """Asks of a profile have its number as priority."""
+    """The priority of an ask is the number of its resource profile."""
     profile = event("ResourceProfileAdded", Resource_Profile_Id=0) | {
         "Executor Resource Requests": {
             "memory": {"Amount": 1000},
@@ -138,8 +144,8 @@ def rdd_stage(number: int, rdds: list[int], *parents: int) -> dict[str, object]:
 
 
 def test_a_stage_that_ran_in_an_earlier_job_keeps_its_children(tmp_path: Path) -> None:
-    """As Spark 3.3 to 4.0 write it with adaptive execution, the default: job 1 renames stage 0,
-    as stage 1, and skips it; job 2 does so with stages 0 and 2.
+    """Spark 3.3 to 4.0 writes such a log with adaptive execution, the default. Job 1 gives stage 0
+    the new name 1 and skips it; job 2 does the same with stages 0 and 2.
     """
     one, two, three = [3, 0, 1, 2], [6, 4, 5], [9, 7, 8]
     jobs = [
@@ -181,7 +187,7 @@ def test_what_is_no_log_is_refused_by_its_line(tmp_path: Path, text: bytes, mess
 
 @given(st.sampled_from(sorted(COMPRESSIONS)), st.integers(0, 400), st.binary(max_size=6))
 def test_damaged_bytes_are_read_or_refused(name: str, place: int, junk: bytes) -> None:
-    """No other error, whatever a disk has done to a log."""
+    """There is no other error, however the disk has damaged a log."""
     data = COMPRESSIONS[name](b'{"Event": "x"}\n' * 30)
     with contextlib.suppress(CompressionError):
         assert isinstance(plain(data[:place] + junk + data[place + len(junk) :]), bytes)
