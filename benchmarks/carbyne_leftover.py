@@ -26,14 +26,14 @@ from loomcard.workload.stage_graphs import barriers, path_length
 PAPER = {"barriers": 0.75, "critical path": 0.71, "stages": 0.66, "disjoint paths": 0.57}
 """E4: the correlation of what is left over with what a DAG has."""
 OFTEN = 0.2
-"""E3: half of the time at least so much of the share is left over."""
+"""E3: half of the time at least this part of the share is left over."""
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """What one job leaves of its share: ``mean`` of the dominant resource over its run, ``amount``
-    of it times the run (shares times ms), ``often`` the part of the run with at least ``OFTEN``,
-    and what its DAG has.
+    """What one job leaves of its share: ``mean`` of the dominant resource over its run, ``amount``:
+    the mean times the run's length (shares times ms), ``often``: the part of the run with at least
+    ``OFTEN``, and the properties of its DAG.
     """
 
     mean: float
@@ -46,7 +46,9 @@ class Leftover:
 
 
 def leftover_of(app: ScenarioApplication, capacity: Sequence[float], part: float) -> Leftover:
-    """Of a job whose share is this part of the cluster, along the demand of its whole DAG."""
+    """Return what a job leaves whose share is this part of the cluster, along the demand of its
+    whole DAG.
+    """
     stages = [
         Stage(len(s.durations_ms), [float(a) for a in s.size], float(np.mean(s.durations_ms)),
               s.after)
@@ -69,7 +71,7 @@ def leftover_of(app: ScenarioApplication, capacity: Sequence[float], part: float
 def usage(
     waves: Sequence[Wave], stages: Sequence[Stage], end: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What waves use from each moment on, a row each, until ``end``."""
+    """Return what waves use from each moment on, one row for each moment, until ``end``."""
     rows = [(max(0.0, wave.start), wave.end, wave.stage, wave.tasks) for wave in waves]
     at = np.unique([0.0, *(start for start, *_ in rows), *(stop for _, stop, *_ in rows)])
     at = at[at < end * (1 - 1e-9)]
@@ -82,8 +84,8 @@ def usage(
 
 
 def disjoint_paths(app: ScenarioApplication) -> int:
-    """The least number of paths that hold every stage once: stages less the largest matching of
-    parents with children.
+    """Return the least number of paths that contain every stage once: the stages less the largest
+    matching of parents with children.
     """
     children: list[list[int]] = [[] for _ in app.stages]
     for i, stage in enumerate(app.stages):
@@ -104,7 +106,7 @@ def disjoint_paths(app: ScenarioApplication) -> int:
 
 
 def correlations(rows: Sequence[Leftover]) -> dict[str, float]:
-    """Spearman's rank correlation of the amount that is left over with each property."""
+    """Return Spearman's rank correlation of the left-over amount with each property."""
     ranks = {name: _ranks([getattr(row, name) for row in rows]) for name in asdict(rows[0])}
     names = ("stages", "barriers", "critical_path", "disjoint_paths")
     return {
@@ -114,7 +116,7 @@ def correlations(rows: Sequence[Leftover]) -> dict[str, float]:
 
 
 def _ranks(values: Sequence[float]) -> np.ndarray:
-    """Equal values have the mean of their ranks."""
+    """Return the ranks; equal values have the mean of their ranks."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = counts.cumsum()
     return (last - (counts - 1) / 2)[place]

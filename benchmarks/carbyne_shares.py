@@ -33,9 +33,9 @@ TINY = 1e-9
 
 @dataclass
 class Standing:
-    """Of one run: what jobs hold ``above`` their shares, and lack because of ...: ``barriers``,
-    nothing is runnable; ``fragments``, a task is larger than the rest of the share; ``yielded``,
-    neither.
+    """Figures of one run: what jobs use ``above`` their shares, and what they lack, by cause.
+    ``barriers``: nothing is runnable; ``fragments``: a task is larger than the rest of the share;
+    ``yielded``: neither.
     """
 
     above: float = 0.0
@@ -44,8 +44,9 @@ class Standing:
     yielded: float = 0.0
 
     def add(self, fair: float, held: float, waiting: Iterable[float], part: float) -> None:
-        """For ``part`` of the run a job held so much of its ``fair`` share; ``waiting``: dominant
-        shares of one task of each stage that has runnable tasks.
+        """Add a stretch of length ``part`` of the run, in which a job used ``held`` and its share
+        was ``fair``. ``waiting``: dominant shares of one task of each stage that has runnable
+        tasks.
         """
         if held >= fair:
             self.above += (held - fair) * part
@@ -60,7 +61,9 @@ class Standing:
 def standing(
     applications: Sequence[ScenarioApplication], rows: pl.DataFrame, capacity: Sequence[int]
 ) -> Standing:
-    """Of a run: ``rows`` are its containers (application, stage, started_ms, finished_ms)."""
+    """Return the figures of a run: ``rows`` are its containers (application, stage, started_ms,
+    finished_ms).
+    """
     own = {key: part for (key,), part in rows.group_by("application")}
     spans = {name: (a.submit_ms, int(own[name]["finished_ms"].to_numpy().max()))
              for a in applications if (name := a.id) in own}  # fmt: skip
@@ -79,8 +82,8 @@ def standing(
 def _stretches(
     app: ScenarioApplication, rows: pl.DataFrame, capacity: Sequence[int], at: np.ndarray
 ) -> Iterator[tuple[float, float, float, list[float]]]:
-    """From one change of the job, or of how many there are, to the next: start, end, its dominant
-    share and those of its runnable tasks.
+    """Yield a row for each stretch between two changes of the job, or of the number of jobs: start,
+    end, the job's dominant share and those of its runnable tasks.
     """
     number = {stage.id: i for i, stage in enumerate(app.stages)}
     parts = np.array([[s / c for s, c in zip(g.size, capacity, strict=True)] for g in app.stages])
@@ -107,7 +110,7 @@ def _stretches(
 
 
 def of_run(run: Run) -> Standing:
-    """Of one run of an experiment; its workload is drawn again."""
+    """Return the figures of one run of an experiment; its workload is drawn again."""
     parameters = {
         name.partition(".")[2]: value for name, value in run.facts["parameters"].items()
         if name.startswith("workload.")

@@ -1,1 +1,1 @@
-"""The simulator beside real YARN, and our policies beside YARN's own schedulers."""
+"""The simulator compared with real YARN, and our policies compared with YARN's own schedulers."""

@@ -1,5 +1,5 @@
-"""How well the simulator foretells the embedded cluster: the same workloads, the same policy files,
-both engines, one table.
+"""How well the simulator predicts the embedded cluster: the same workloads and policy files on both
+engines, in one table.
 
 The simulator is calibrated once, by one workload of its own: how long a container's launch takes,
 and how long an AM's JVM needs until it asks. All other workloads then run with those two numbers.
@@ -37,14 +37,16 @@ POLICIES: Final = {
     "failures-and-gpus": "drf",
     "spark": "fifo",
 }
-"""Each workload of ``agreement_workloads/``, and the policy or configuration that both run."""
+"""Each workload of ``agreement_workloads/``, and the policy or configuration that both engines
+run.
+"""
 SEPARATE: Final = 0.15
-"""Ends that lie further apart than this part of the makespan must come in the same order."""
+"""Ends that differ by more than this part of the makespan must come in the same order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What the simulator assumes of this machine, in ms."""
+    """What the simulator assumes about this machine, in ms."""
 
     launch_delay_ms: int
     am_start_ms: int
@@ -52,8 +54,9 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One workload on both engines. ``errors``: of each application's completion, as a part of the
-    measured one; ``disorder``: pairs of well-separated applications that ended in another order.
+    """One workload on both engines. ``errors``: the error of each application's completion, as a
+    part of the measured one; ``disorder``: pairs of well-separated applications that ended in
+    another order.
     """
 
     workload: str
@@ -69,9 +72,9 @@ class Comparison:
 
 
 def calibrate(play: Play, folder: Path, seed: int) -> Calibration:
-    """The two numbers, from one run: whatever a chain of stages takes longer than simulated is the
-    launch of its containers; whatever then an application with an AM waits longer is that AM's
-    start.
+    """Return the two numbers, from one run. The launch of a container is the time that a chain of
+    stages takes longer than simulated. The start of an AM is the time that an application with an
+    AM then still waits longer.
     """
     policy = _policy("drf", folder)
     scenario = _scenario("calibration", seed)
@@ -84,7 +87,7 @@ def calibrate(play: Play, folder: Path, seed: int) -> Calibration:
 
 
 def compare(name: str, calibration: Calibration, play: Play, folder: Path, seed: int) -> Comparison:
-    """One workload on both engines. Raises ValueError where an application did not end."""
+    """Run one workload on both engines. Raises ValueError if an application did not end."""
     policy = _policy(POLICIES[name], folder)
     scenario = _scenario(name, seed)
     measured = play(scenario, policy, folder / name)
@@ -93,7 +96,7 @@ def compare(name: str, calibration: Calibration, play: Play, folder: Path, seed:
 
 
 def comparison(name: str, policy: str, measured: RunRecord, simulated: RunRecord) -> Comparison:
-    """The figures of two runs of one scenario."""
+    """Return the figures of two runs of one scenario."""
     real, virtual = _completions(measured), _completions(simulated)
     errors = {app: virtual[app] / real[app] - 1 for app in real}
     makespan, foretold = _makespan(measured), _makespan(simulated)
@@ -114,7 +117,7 @@ def comparison(name: str, policy: str, measured: RunRecord, simulated: RunRecord
 def run_all(
     play: Play, folder: Path, seed: int, notify: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """Calibrate, then every workload; the document that agreement.json holds."""
+    """Calibrate, then run every workload. Return the document that is written to agreement.json."""
     folder.mkdir(parents=True, exist_ok=True)
     notify("calibration")
     calibration = calibrate(play, folder, seed)
@@ -133,7 +136,7 @@ def run_all(
 
 
 def table(found: list[Comparison]) -> str:
-    """The table of docs/simulate/agreement.md."""
+    """Return the table of docs/simulate/agreement.md."""
     lines = [
         "| workload | policy | applications | containers | completion: mean absolute error"
         " | largest | makespan measured, simulated | error | pairs out of order |",
@@ -160,7 +163,9 @@ def _file(name: str) -> Path:
 
 
 def _policy(named: str, folder: Path) -> Path:
-    """The configuration's file: one of ours, or one written for a policy's bare name."""
+    """Return the configuration's file: one of ours, or one written for the bare name of a
+    policy.
+    """
     if named.endswith(".yml"):
         return _file(named)
     file = folder / f"{named}.yml"

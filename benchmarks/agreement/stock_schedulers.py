@@ -1,5 +1,5 @@
-"""Our ``capacity`` and ``fair`` beside YARN's own: the same queues and workload on real YARN, and
-how each scheduler splits the containers once the cluster is full.
+"""Our ``capacity`` and ``fair`` compared with YARN's own: the same queues and workload on real
+YARN, and how each scheduler splits the containers when the cluster is full.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ file, in a folder.
 """
 
 WINDOW_MS: Final = (15_000, 75_000)
-"""The sixty seconds in which the split is taken: the cluster is full, and nobody is done."""
+"""The sixty seconds in which the split is measured: the cluster is full, and no application has
+ended.
+"""
 EVERY_MS: Final = 1_000
 PAIRS: Final = {"capacity": "stock:capacity", "fair": "stock:fair"}
 
@@ -39,7 +41,7 @@ class Split:
 
 
 def split(record: RunRecord, scheduler: str, window_ms: tuple[int, int] = WINDOW_MS) -> Split:
-    """The medians over the window, sampled once a second."""
+    """Return the medians over the window, sampled once per second."""
     queue_of = {app.id: app.queue for app in record.applications}
     by_application: dict[str, list[int]] = {name: [] for name in queue_of}
     by_queue: dict[str, list[int]] = {queue: [] for queue in queue_of.values()}
@@ -61,8 +63,8 @@ def split(record: RunRecord, scheduler: str, window_ms: tuple[int, int] = WINDOW
 
 
 def apart(one: Split, other: Split, leaves_too: bool) -> float:
-    """The largest difference between two schedulers, in containers: of any queue, and with
-    ``leaves_too`` of any application; a leaf that serves first come first has no steady split.
+    """Return the largest difference between two schedulers, in containers: of any queue, and with
+    ``leaves_too`` of any application. A leaf that serves in order of arrival has no steady split.
     """
     pairs = [(one.queues, other.queues)]
     if leaves_too:
@@ -73,7 +75,9 @@ def apart(one: Split, other: Split, leaves_too: bool) -> float:
 def run_all(
     play: Play, folder: Path, seed: int, notify: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """Ours and YARN's, one after the other; the document that steady.json holds."""
+    """Measure ours and YARN's, one after the other. Return the document that is written to
+    steady.json.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     room = Path(str(files("benchmarks.agreement"))) / "stock_workloads"
     scenario = load(room / "steady.yml", seed=seed)

@@ -1,1 +1,1 @@
-"""Overlapping faults on the real shim, and what must hold after them."""
+"""Overlapping faults on the real shim, and checks of what must be true after them."""

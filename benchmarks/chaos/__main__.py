@@ -29,7 +29,7 @@ BREAKS = (
     "tell-wrong-size", "leak-heap", "leak-threads", "leak-files", "leak-children",
     "spill-capsules", WATCHDOG,
 )  # fmt: skip
-"""What the broken build can do wrong; each is there so that a check is seen to fail."""
+"""What the broken build can do wrong; each entry exists to show that a check can fail."""
 
 
 JVM_LOGS = ("rm.log", "load.log", "zookeeper.log", *(f"{rm_id}.log" for rm_id in RM_IDS))
@@ -38,7 +38,7 @@ LAST_WORDS_S = 15
 
 
 def kinds_of(wanted: str, known: tuple[str, ...] = PLAIN_KINDS) -> tuple[str, ...]:
-    """The known kinds whose name begins with one of the words; all for an empty text."""
+    """Return the known kinds whose name begins with one of the words; all if the text is empty."""
     words = tuple(word for word in wanted.split(",") if word)
     found = tuple(kind for kind in known if not words or kind.startswith(words))
     if not found:
@@ -47,8 +47,8 @@ def kinds_of(wanted: str, known: tuple[str, ...] = PLAIN_KINDS) -> tuple[str, ..
 
 
 def first_fault(out: Path, seed: int, resume: bool, count: int) -> int:
-    """The number of the first fault to do; begins a new log where nothing is to be resumed: not
-    asked for, or all ``count`` faults are done.
+    """Return the number of the first fault to do. Begin a new log if there is nothing to resume:
+    resuming was not requested, or all ``count`` faults are done.
     """
     log = out / "log.jsonl"
     lines = read_lines(log) if resume else []
@@ -67,7 +67,9 @@ def run(
     seed: int, faults: int, minutes: float, out: Path, first: int, every: int,
     kinds: tuple[str, ...], broken: str, patience: float, pair: bool,
 ) -> None:  # fmt: skip
-    """Makes a cluster, does the faults, ends the cluster. Whatever happens, nothing of it stays."""
+    """Make a cluster, do the faults, end the cluster. Nothing of the cluster stays, whatever
+    happens.
+    """
     console = Console(stderr=True)
     log = Log(out / "log.jsonl", seed)
 

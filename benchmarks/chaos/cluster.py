@@ -21,12 +21,12 @@ LOOK_S = 0.3
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970, as both JVMs have them."""
+    """Return the milliseconds since 1970, the same clock as in both JVMs."""
     return int(time.time() * 1000)
 
 
 class Cluster:
-    """A running chaos cluster. ``on_event`` gets what the load reports as it happens."""
+    """A running chaos cluster. ``on_event`` gets what the load reports, as it happens."""
 
     def __init__(self, files: Files, seed: int, on_event: Callable[[Any], None]) -> None:
         self.files = files
@@ -35,7 +35,7 @@ class Cluster:
         self._on_event = on_event
         self.rm: Jvm | None = None
         self.silent_fault: int | None = None
-        """The fault whose silent policy was the last to be applied."""
+        """The number of the fault whose silent policy was applied last."""
         self._start_rm()
         self.load = Jvm("ChaosLoad", files.conf, LOAD_HEAP, files.out / "load.log", on_event)
         self._seed = seed
@@ -43,7 +43,7 @@ class Cluster:
         self._processor.start()
 
     def start(self) -> None:
-        """Returns when the load runs."""
+        """Start the load; return when it runs."""
         self.load.ask(
             "start", timeout_s=START_S, nodes=NODES, memory_mb=NODE_MB, vcores=NODE_VCORES,
             applications=APPLICATIONS, seed=self._seed,
@@ -56,7 +56,7 @@ class Cluster:
         )  # fmt: skip
 
     def ask_rm(self, do: str, /, timeout_s: float = 30, **arguments: Any) -> Any:
-        """A command to the ResourceManager; raises ``ChaosError`` while it is down."""
+        """Send a command to the ResourceManager; raises ``ChaosError`` while it is down."""
         if self.rm is None:
             raise ChaosError("the ResourceManager is down")
         return self.rm.ask(do, timeout_s, **arguments)
@@ -72,11 +72,13 @@ class Cluster:
         self.down.append((begin, now_ms()))
 
     def stop_rm(self) -> None:
-        """Stops the active one of a pair until the other serves; raises as there is no other."""
+        """Stops the active one of a pair until the other serves; raises here, because there is no
+        pair.
+        """
         raise ChaosError("there is one ResourceManager only")
 
     def make_whole(self) -> None:
-        """Starts again what was killed and is not back; ``kill_rm`` has done so here."""
+        """Starts again what was killed and is not back; here ``kill_rm`` has already done so."""
 
     def _is_ready(self) -> bool:
         figures = self.ask_rm("figures")
@@ -100,16 +102,16 @@ class Cluster:
 
     @property
     def rm_pid(self) -> int:
-        """The process id of the ResourceManager."""
+        """Return the process id of the ResourceManager."""
         assert self.rm is not None
         return self.rm.pid
 
     def policy_pids(self) -> list[int]:
-        """The child processes of the ResourceManager."""
+        """Return the child processes of the ResourceManager."""
         return [] if self.rm is None else children(self.rm.pid)
 
     def set_mode(self, mode: str, strength: float, lasts_s: float) -> None:
-        """What the policy process is to do wrong from now on."""
+        """Set what the policy process does wrong from now on."""
         draft = self.files.switch / "mode.draft"
         until = time.time() + lasts_s
         draft.write_text(
@@ -118,12 +120,12 @@ class Cluster:
         draft.replace(self.files.switch / "mode.json")
 
     def clear_mode(self) -> None:
-        """The policy process does everything right again."""
+        """Let the policy process do everything right again."""
         (self.files.switch / "mode.json").unlink(missing_ok=True)
 
     def mirror(self) -> Any:
-        """What the policy's mirror holds after all that happened until now."""
-        self.ask_rm("quiet", ms=2000)  # rounds that go on without an end are counted, not awaited
+        """Return what the policy's mirror contains after all that happened until now."""
+        self.ask_rm("quiet", ms=2000)  # rounds that never end are counted, not awaited
         name = uuid.uuid4().hex
         dump = self.files.switch / f"dump-{name}.json"
         (self.files.switch / "dump.request").write_text(name)
@@ -133,17 +135,19 @@ class Cluster:
         return found
 
     def poke(self) -> None:
-        """Gives the next batch something to tell: with it go the outcomes of the last plan."""
+        """Cause an event for the next batch; the batch also reports the outcomes of the last
+        plan.
+        """
         node = self.load.ask("name", node=0)
         self.ask_rm("resize", node=node, memory_mb=NODE_MB, vcores=NODE_VCORES)
 
     def good_config(self) -> None:
-        """Puts a configuration in place that works, if none is."""
+        """Applies a configuration that works, unless one is applied already."""
         if not str(self.ask_rm("figures")["config"]).startswith("good"):
             self.ask_rm("swap", timeout_s=90, yaml=GOOD[FIRST], name=FIRST)
 
     def is_calm(self) -> bool:
-        """Whether the policy decides, all nodes are there and nothing is being started."""
+        """Return whether the policy decides, all nodes are there and nothing is being started."""
         figures = self.ask_rm("figures")
         state = self.load.ask("state")
         return (
@@ -161,7 +165,7 @@ class Cluster:
 
 
 def wait_until(what: str, reached: Callable[[], bool], deadline_s: float) -> None:
-    """Waits for a condition; raises ``ChaosError`` where it takes longer."""
+    """Waits for a condition; raises ``ChaosError`` if it takes longer."""
     end = time.monotonic() + deadline_s
     last = ""
     while time.monotonic() < end:
@@ -175,7 +179,9 @@ def wait_until(what: str, reached: Callable[[], bool], deadline_s: float) -> Non
 
 
 def read_lines(path: Path) -> list[Any]:
-    """The JSON lines of a file; none where there is no file. A torn last line is left out."""
+    """Return the JSON lines of a file; none if there is no file. An incomplete last line is left
+    out.
+    """
     found = []
     for line in path.read_text().splitlines() if path.is_file() else []:
         try:

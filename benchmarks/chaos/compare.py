@@ -1,4 +1,4 @@
-"""The checks of ``make chaos`` on states that were read: no process, no clock, no file."""
+"""The checks of ``make chaos`` on states that were read; they use no process, no clock, no file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_CAPSULES = 10
 
 
 def differences(rm: State, load: State, mirror: State) -> list[str]:
-    """What the ResourceManager, the nodes and the policy's mirror hold differently; empty if they
+    """Return where the ResourceManager, the nodes and the policy's mirror differ; empty if they
     agree. Each line begins with the name of the invariant.
     """
     return [
@@ -40,7 +40,9 @@ def _sum(sizes: Iterable[Sequence[int]]) -> list[int]:
 
 
 def _accounts(rm: State) -> list[str]:
-    """The ResourceManager against itself: nodes and queues hold the sum of the containers."""
+    """Check the ResourceManager against itself: nodes and queues must show the sum of the
+    containers.
+    """
     containers, apps = rm["containers"], rm["applications"]
     found = []
     for name, node in rm["nodes"].items():
@@ -131,7 +133,7 @@ def _asks_differ(rm: State, load: State) -> list[str]:
 
 
 def leftovers(rm: State, load: State, mirror: State) -> list[str]:
-    """What is left after all applications ended; empty if all is zero."""
+    """Return what is left after all applications ended; empty if all is zero."""
     result = _some("containers left", [*rm["containers"], *load["containers"]])
     result += _some("asks left", (n for n, a in rm["applications"].items() if a["pending"]))
     used = (
@@ -147,7 +149,9 @@ def leftovers(rm: State, load: State, mirror: State) -> list[str]:
 
 
 def growth(first: State, now: State, children: int) -> list[str]:
-    """Heap, threads, files and child processes beyond their bounds over the first figures."""
+    """Return the heap, threads, files and child processes that exceed their bounds over the first
+    figures.
+    """
     found = []
     for name, most in (
         ("heap_mb", HEAP_GROWTH_MB), ("threads", THREADS_GROWTH), ("files", FILES_GROWTH)
@@ -160,8 +164,9 @@ def growth(first: State, now: State, children: int) -> list[str]:
 
 
 def allowed_wait_ms(kinds: Iterable[str], stall: int, deadline: int, longest: int) -> int:
-    """How long the cluster may stand still beside faults of these kinds: beside a silent policy
-    until the watchdog has found it, beside one that states a rule until that is not believed.
+    """Return how long the cluster may stand still during faults of these kinds: with a silent
+    policy until the watchdog has found it, with a policy that states a rule until the rule is no
+    longer believed.
     """
     silent = [kind for kind in kinds if kind.startswith("silent.")]
     lies = any(kind.startswith("silent.lies") for kind in silent)
@@ -169,7 +174,7 @@ def allowed_wait_ms(kinds: Iterable[str], stall: int, deadline: int, longest: in
 
 
 def capsules(found: Mapping[str, int]) -> list[str]:
-    """What is wrong with the capsules of one ResourceManager, by name and mode."""
+    """Return what is wrong with the capsules of one ResourceManager, by name and mode."""
     wrong = [f"{name} has mode {mode:o}" for name, mode in sorted(found.items()) if mode != 0o600]
     if len(found) > MAX_CAPSULES:
         wrong.append(f"{len(found)} are kept, not {MAX_CAPSULES}")
@@ -179,8 +184,8 @@ def capsules(found: Mapping[str, int]) -> list[str]:
 def net_wait_ms(
     since: int, until: int, down: Sequence[tuple[int, int]], pauses: Iterable[Sequence[int]]
 ) -> int:
-    """How long the cluster stood still between two times, less the machine's ``pauses`` (start,
-    length) and what follows the ``down`` times of the ResourceManager.
+    """Return how long the cluster stood still between two times, less the machine's ``pauses``
+    (start, length) and what follows the ``down`` times of the ResourceManager.
     """
     for begin, end in down:
         if begin < until and end > since:
@@ -195,5 +200,5 @@ def net_wait_ms(
 
 
 def violation_kinds(violations: Iterable[State]) -> Counter[str]:
-    """Violations by kind, for the report."""
+    """Return the violations by kind, for the report."""
     return Counter(str(v["kind"]) for v in violations)

@@ -21,14 +21,16 @@ NODE_VCORES = 16
 DISK_MB = 24
 EXPIRY_MS = 6000
 RM_IDS = ("rm1", "rm2")
-"""The ResourceManagers of a pair."""
+"""The ids of the two ResourceManagers of a pair."""
 SESSION_MS = 6000
-"""So long after its last word the active one counts as gone; the machine may stand still, too."""
+"""The active one counts as gone this long after its last message; the machine may stand still,
+too.
+"""
 FIRST = "good-drf.yml"
 GROUPS_DELAY = "groups-delay"
-"""A file: how many milliseconds the directory of users takes to answer."""
+"""Name of a file that contains how many milliseconds the directory of users takes to answer."""
 WATCHDOG = "no-watchdog"
-"""The break that needs no broken scheduler: nothing looks after silent policies."""
+"""The break that needs no broken scheduler: silent policies are not watched."""
 
 _QUEUES = """\
 version: 1
@@ -61,9 +63,9 @@ BROKEN = {
     "no-number.yml": _QUEUES.format(root="drf", load="drf", a="drf", b="fifo") + "  x: {weight: y}",
 }
 DEADLINE_MS = 3000
-"""Of the watchdog for progress; less than a fault lasts."""
+"""Deadline of the watchdog for progress; shorter than a fault lasts."""
 LONGEST_WAIT_MS = 2000
-"""So long a policy's rule is believed that keeps an application without containers waiting."""
+"""A policy's rule that keeps an application without containers waiting is believed this long."""
 SILENT_POLICIES = "silent.py"
 _SILENT = """\
 version: 1
@@ -78,7 +80,7 @@ queues:
 
 
 def silent_config(kind: str, whom: str) -> str:
-    """A configuration whose policy leaves out what ``kind`` names, for all queues."""
+    """Return a configuration whose policy leaves out what ``kind`` names, for all queues."""
     return _SILENT.format(options=json.dumps({"kind": kind, "whom": whom}))
 
 
@@ -86,7 +88,7 @@ RAISING = _QUEUES.format(root="raising.py:Raising", load="drf", a="drf", b="fifo
 
 
 def slow_config(policy_file: str) -> str:
-    """A configuration that works, once its policy has been imported from that file."""
+    """Return a configuration that works as soon as its policy has been imported from that file."""
     return _QUEUES.format(root=f"{policy_file}:Slow", load="drf", a="drf", b="fifo")
 
 
@@ -108,24 +110,24 @@ class {name}:
 
 
 def raising_policy() -> str:
-    """A policy that raises whenever it is called."""
+    """Return the source of a policy that raises whenever it is called."""
     return _POLICY.format(
         name="Raising", before="", body='raise RuntimeError("a fault of make chaos")'
     )
 
 
 def slow_policy(seconds: float) -> str:
-    """A policy whose module takes so long to import."""
+    """Return the source of a policy whose module takes that long to import."""
     return _POLICY.format(name="Slow", before=f"time.sleep({seconds})", body="")
 
 
 @dataclass(frozen=True)
 class Files:
-    """Where everything of a run lies."""
+    """The places of all files of a run."""
 
     out: Path
     disk: Path
-    """Holds the bridge's state and journal; a small file system of its own where that can be."""
+    """The place of the bridge's state and journal; if possible a small file system of its own."""
     switch: Path
     policies: Path
     conf: Path
@@ -138,7 +140,9 @@ class Files:
 
     @property
     def groups_delay(self) -> Path:
-        """How many milliseconds the directory of users takes; it need not be there."""
+        """The file with the milliseconds that the directory of users takes; the file need not
+        exist.
+        """
         return self.conf.parents[1] / GROUPS_DELAY
 
     @property
@@ -147,13 +151,13 @@ class Files:
         return self.disk / "journal"
 
     def conf_of(self, rm_id: str) -> Path:
-        """The configuration of one ResourceManager of a pair."""
+        """Return the configuration of one ResourceManager of a pair."""
         return self.conf.parent / rm_id / self.conf.name
 
 
 def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
     """Makes the files of a run with one ResourceManager, or with a pair of them; ``broken`` names
-    what the scheduler is to do wrong.
+    what the scheduler shall do wrong.
     """
     cluster = out / "cluster"
     unmount(cluster / "disk")
@@ -190,7 +194,7 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
             "loomcard.policy.path": str(files.policies),
             "loomcard.policy.file": str(cluster / "policy.yml"),
             "loomcard.python": str(python),
-            # Faults come every few seconds: the process is to be back before the next one.
+            # Faults come every few seconds: the process must be back before the next one.
             "loomcard.restart.backoff-ms": "200",
             "loomcard.restart.backoff-max-ms": "1000",
             "loomcard.start.grace-ms": "1000",
@@ -216,7 +220,9 @@ def _write_policies(folder: Path) -> None:
 
 
 def _own(files: Files, rm_id: str) -> dict[str, str]:
-    """What differs between the two: they share ZooKeeper, node labels and the exclude file."""
+    """Return what differs between the two: they share ZooKeeper, node labels and the exclude
+    file.
+    """
     folder = files.conf.parents[1] / rm_id
     state, journal = files.state / rm_id, files.journal / rm_id
     for each in (folder, journal, state):
@@ -282,7 +288,7 @@ def _pair(cluster: Path) -> dict[str, str]:
         rm + "store.class": (
             "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
         ),
-        # Nodes and masters turn to the other one though the connection to a stopped one stands.
+        # Nodes and masters turn to the other one though a connection to a stopped one stays.
         "ipc.client.rpc-timeout.ms": str(SESSION_MS),
         rm + "zk-timeout-ms": str(SESSION_MS),
         "hadoop.zk.timeout-ms": str(SESSION_MS),
@@ -311,7 +317,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _mount(folder: Path) -> bool:
-    """Puts a small file system there, if possible one that can hang; False where this user may not
+    """Mounts a small file system there, if possible one that can hang; False if this user may not
     mount.
     """
     folder.mkdir(parents=True)
@@ -327,29 +333,29 @@ def _mount(folder: Path) -> bool:
 
 
 def remount(folder: Path, *, writable: bool) -> bool:
-    """Makes the small file system read-only or writable again; False where it did not work."""
+    """Makes the small file system read-only or writable again; False if that did not work."""
     return _run("mount", "-o", f"remount,{'rw' if writable else 'ro'}", str(folder))
 
 
 def freeze(folder: Path, for_s: float) -> bool:
-    """Lets every write to the small file system hang until ``thaw``, at most so long, whatever
-    becomes of this process. False where it cannot be done.
+    """Lets every write to the small file system hang until ``thaw``, and no longer than the given
+    time, whatever happens to this process. False if that is not possible.
     """
     if not _run("fsfreeze", "-f", str(folder)):
         return False
-    # A process that writes there cannot even be killed; this process may do so, too.
+    # A process that writes there cannot even be killed, and this process may be one that writes.
     later = f'sleep {for_s:.2f}; fsfreeze -u "$0"'
     subprocess.Popen(["/bin/sh", "-c", later, str(folder)], start_new_session=True)  # noqa: S603
     return True
 
 
 def thaw(folder: Path) -> None:
-    """Lets the writes go on; does nothing where none hangs."""
+    """Lets the writes continue; does nothing if none hangs."""
     _run("fsfreeze", "-u", str(folder))
 
 
 def unmount(folder: Path) -> None:
-    """Takes the small file system away, if there is one."""
+    """Unmounts the small file system, if there is one."""
     if folder.is_mount():
         thaw(folder)
         _run("umount", "-l", str(folder))

@@ -32,7 +32,7 @@ from benchmarks.chaos.schedule import Fault
 
 Undo = Callable[[], None]
 Done = tuple[str, Undo | None]
-"""What was done, in words, and how it is taken back."""
+"""A text that says what was done, and the function that takes it back."""
 Kind = Callable[[Cluster, Fault], Done]
 
 POLICY_MODES = (
@@ -117,7 +117,9 @@ def _disk_full(cluster: Cluster, _: Fault) -> Done:
 
 
 def _limit_files(cluster: Cluster) -> Done:
-    """Without a disk of its own: no file of the process may grow, which fails as a full one."""
+    """Limit the size of the process's files, if it has no disk of its own: they fail like a full
+    disk.
+    """
     pid = _policy_pid(cluster)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
 
@@ -136,21 +138,21 @@ def _disk_read_only(cluster: Cluster, fault: Fault) -> Done:
 
 
 def _disk_hang(cluster: Cluster, fault: Fault) -> Done:
-    """Every write hangs, and a process that waits for one cannot even be killed."""
+    """Let every write hang; a process that waits for one cannot even be killed."""
     if cluster.files.mounted and freeze(cluster.files.disk, fault.lasts_s):
         return f"hangs for {fault.lasts_s} s", lambda: thaw(cluster.files.disk)
     return _no_folder(cluster, fault)
 
 
 def _no_folder(cluster: Cluster, _: Fault) -> Done:
-    """The journal's folder is no folder any more."""
+    """Replace the journal's folder by something that is not a folder."""
     journal, aside = cluster.files.journal, cluster.files.disk / "journal.aside"
     journal.rename(aside)
-    journal.touch()  # needs no room, so that a full disk at the same time does not stop half way
+    journal.touch()  # needs no room: a full disk at the same time does not stop it
 
     def put_back() -> None:
         if aside.is_dir():
-            if journal.is_dir():  # recreated meanwhile
+            if journal.is_dir():  # recreated in the meantime
                 shutil.rmtree(journal)
             journal.unlink(missing_ok=True)
             aside.rename(journal)
@@ -159,7 +161,9 @@ def _no_folder(cluster: Cluster, _: Fault) -> Done:
 
 
 def _node(fault: Fault, least: int, count: int) -> int:
-    """A node of the range that belongs to this kind of fault, so that limits hold for each."""
+    """Return a node of the range that belongs to this kind of fault, so that each kind keeps its
+    limits.
+    """
     return least + fault.target % count
 
 
@@ -204,7 +208,7 @@ def _relabel_storm(cluster: Cluster, fault: Fault) -> Done:
 
 
 def _slow_directory(cluster: Cluster, fault: Fault) -> Done:
-    """Everybody who submits to the load's queues is looked up, and that takes seconds."""
+    """Look up every user who submits to the load's queues, which takes seconds."""
     ms = int(500 + 4000 * fault.strength)
     delay = cluster.files.groups_delay
     delay.write_text(str(ms))
@@ -212,8 +216,8 @@ def _slow_directory(cluster: Cluster, fault: Fault) -> Done:
 
 
 def _end_silence(cluster: Cluster, fault: Fault) -> None:
-    """Until another configuration governs, the policy is silent, whatever else goes wrong; a
-    silent policy that came later is ended by its own fault.
+    """Replace the silent policy of this fault by a configuration that works. The policy is silent
+    until then, whatever other faults do; a silent policy that came later is ended by its own fault.
     """
 
     def ended() -> bool:
@@ -304,7 +308,7 @@ def _greedy(kind: str) -> Kind:
 
 
 def _crowd(cluster: Cluster, fault: Fault) -> Done:
-    """Many applications of one user at a time, each as greedy as it can be."""
+    """Submit many applications of one user at a time, each as greedy as possible."""
     lasts_ms = int(1000 * fault.lasts_s)
     for number in range(CROWD):
         kind = GREEDY_KINDS[number % len(GREEDY_KINDS)]
@@ -342,6 +346,6 @@ KINDS: dict[str, Kind] = {
     **{f"greedy.{kind}": _greedy(kind) for kind in GREEDY_KINDS},
     "greedy.crowd": _crowd,
 }
-"""How each kind of fault is done. Another kind is one more entry here and in the schedule."""
+"""How each kind of fault is done. A new kind is one more entry here and in the schedule."""
 
 assert NODES > 22, "each kind of fault on nodes has nodes of its own"

@@ -1,4 +1,4 @@
-"""A Java program that takes commands and gives answers, one JSON object a line each."""
+"""A Java program that takes commands and gives answers, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class Jvm:
 
     @property
     def pid(self) -> int:
-        """Of the JVM."""
+        """The process id of the JVM."""
         return self.process.pid
 
     def is_alive(self) -> bool:
-        """Whether the JVM runs."""
+        """Return whether the JVM runs."""
         return self.process.poll() is None
 
     def ask(self, do: str, /, timeout_s: float = 30, **arguments: Any) -> Any:
-        """Carries out one command; raises ``ChaosError`` where it fails or takes too long."""
+        """Carries out one command; raises ``ChaosError`` if it fails or takes too long."""
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         with self._lock:
             self._last += 1
@@ -116,7 +116,7 @@ def _command(main: str, conf: Path, heap: str, folder: Path) -> list[str]:
 
 
 def children(pid: int) -> list[int]:
-    """The child processes of a process, zombies left out."""
+    """Return the child processes of a process, without zombies."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -130,7 +130,9 @@ def children(pid: int) -> list[int]:
 
 
 def is_policy(pid: int) -> bool:
-    """Whether it is a policy process: YARN's own children, a `chmod` of its store, are none."""
+    """Return whether it is a policy process; YARN's own children, such as a `chmod` of its store,
+    are not.
+    """
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -139,7 +141,7 @@ def is_policy(pid: int) -> bool:
 
 
 def of_folder(folder: Path) -> list[int]:
-    """Policy processes whose command line names a file in ``folder``."""
+    """Return the policy processes whose command line names a file in ``folder``."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,4 +1,4 @@
-"""A chaos cluster with two ResourceManagers, of which ZooKeeper makes one active."""
+"""A chaos cluster with two ResourceManagers; ZooKeeper makes one of them active."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class PairCluster(Cluster):
         self._pair[name] = Jvm("ChaosResourceManager", conf, RM_HEAP, log, self._on_event)
 
     def start(self) -> None:
-        """Returns when one is active, the other standby, and the load runs."""
+        """Start the cluster; return when one is active, the other is standby, and the load runs."""
         wait_until("a pair with one active", self._is_whole, START_S)
         super().start()
 
     def roles(self) -> dict[str, str]:
-        """``active``, ``standby`` or ``initializing`` by the id of each that answers."""
+        """Return ``active``, ``standby`` or ``initializing`` by the id of each that answers."""
         found = {}
         for name, jvm in list(self._pair.items()):
             try:
@@ -66,7 +66,9 @@ class PairCluster(Cluster):
         self.rm = self._pair[active[0]]
 
     def ask_rm(self, do: str, /, timeout_s: float = 30, **arguments: Any) -> Any:
-        """A command to the active ResourceManager; raises ``ChaosError`` while none is."""
+        """Send a command to the active ResourceManager; raises ``ChaosError`` while none is
+        active.
+        """
         self._find_active()
         return super().ask_rm(do, timeout_s, **arguments)
 
@@ -82,8 +84,8 @@ class PairCluster(Cluster):
             self.down.append((begin, now_ms()))
 
     def stop_rm(self) -> None:
-        """Stops the active one until the other serves in its place; then it goes on, and does not
-        know yet that it is not the active one any more.
+        """Stops the active one until the other serves in its place; then it continues, and does not
+        know yet that it is no longer the active one.
         """
         with self._whole:
             self.make_whole()
@@ -112,11 +114,11 @@ class PairCluster(Cluster):
         return sorted(self.roles().values()) == ["active", "standby"]
 
     def is_calm(self) -> bool:
-        """Whether the policy decides, all nodes are there, and the pair is whole."""
+        """Return whether the policy decides, all nodes are there, and the pair is complete."""
         return self._is_whole() and super().is_calm()
 
     def policy_pids(self) -> list[int]:
-        """The child processes of both: the standby one has none."""
+        """Return the child processes of both; the standby one has none."""
         alive = [jvm for jvm in self._pair.values() if jvm.is_alive()]
         return sorted(pid for jvm in alive for pid in children(jvm.pid))
 

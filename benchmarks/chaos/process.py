@@ -31,7 +31,7 @@ LEAKED_FILES = 200
 
 
 class Switch:
-    """What the process is to do wrong now, read from ``mode.json``."""
+    """What the process shall do wrong now, read from ``mode.json``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,7 +41,7 @@ class Switch:
         self._seen = ""
 
     def mode(self) -> tuple[str, float]:
-        """The fault and its strength; "" for none."""
+        """Return the fault and its strength; the fault is "" if there is none."""
         try:
             found = json.loads((self.folder / "mode.json").read_text())
         except (OSError, ValueError):
@@ -53,7 +53,7 @@ class Switch:
         return found["mode"], found["strength"]
 
     def before(self, mode: str, strength: float) -> None:
-        """What goes wrong before the answer."""
+        """Do what goes wrong before the answer."""
         self.answered += 1
         if mode == "slow":
             time.sleep(0.3 + 5 * strength)
@@ -78,7 +78,7 @@ class Switch:
             os._exit(3)
 
     def after(self, reply: str, mode: str, strength: float) -> str:
-        """The answer as it goes out."""
+        """Return the answer as it is sent."""
         if mode == "garbage":
             return '["plan", 7, {' if strength < 0.5 else "\x00no json"
         if mode == "huge-reply":
@@ -105,7 +105,7 @@ def _tampered(reply: str, mode: str) -> str:
 
 
 def seen(session: Session) -> dict[str, Any]:
-    """The mirror's view of the cluster, as the checks want it."""
+    """Return the mirror's view of the cluster in the form that the checks need."""
     mirror = session.mirror
     state = mirror.state
     containers, unconfirmed = [], 0

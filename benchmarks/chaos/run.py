@@ -26,12 +26,12 @@ from benchmarks.chaos.jvm import ChaosError
 from benchmarks.chaos.schedule import Fault, fault
 
 STALL_MS = 2000
-"""The longest time without an allocation that is not the machine's."""
+"""The longest time without an allocation that the machine does not explain."""
 WORTH_NOTING_MS = 500
 AFTERMATH_MS = 5000
-"""So long after its end a fault is still named beside a wait."""
+"""A fault is still named beside a wait for this long after its end."""
 HOT_ROUNDS_PER_S = 30
-"""While nothing is asked for and nothing ends there is little to decide."""
+"""While no container is requested and none ends, there is little to decide."""
 CHILDREN_S = 8.0
 CALM_S = 150.0
 AGREE_S = 45.0
@@ -43,7 +43,7 @@ APPLIED = ": APPLIED:"
 
 @dataclass
 class Log:
-    """``log.jsonl``: every fault, wait, check and violation, one JSON object a line."""
+    """``log.jsonl``: every fault, wait, check and violation, one JSON object per line."""
 
     path: Path
     seed: int
@@ -57,7 +57,7 @@ class Log:
 
 
 class Run:
-    """Fires the faults of a seed on a running cluster and checks what holds afterwards."""
+    """Fires the faults of a seed on a running cluster and checks the invariants afterwards."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Run:
         self._index = -1
 
     def event(self, said: dict[str, Any]) -> None:
-        """Takes what the load reports."""
+        """Receive what the load reports."""
         if said["event"] == "wait":
             self._waits.append((said["since_ms"], said["until_ms"]))
         elif said["event"] == "violation":
@@ -93,14 +93,16 @@ class Run:
             self.log.write("active", what=said["what"])
 
     def violation(self, kind: str, text: str) -> None:
-        """Something that must never happen; ``index`` is the last fault before it was seen."""
+        """Record something that must never happen; ``index``: the last fault before it was seen."""
         self.log.write("violation", kind=kind, text=text, index=self._index)
         self.show(f"VIOLATION after fault {self._index}: {kind}: {text}")
 
     # Faults
 
     def fire(self, index: int) -> float:
-        """Begins a fault on a thread of its own; returns the pause before the next in seconds."""
+        """Begin a fault on a thread of its own. Return the pause before the next fault in
+        seconds.
+        """
         one = fault(self.seed, index, self.kinds)
         self._index = index
         thread = threading.Thread(target=self._do, args=(one,), name=f"fault-{index}", daemon=True)
@@ -123,7 +125,7 @@ class Run:
                 self.violation("broken configuration applied", facts["what"])
         except (ChaosError, OSError) as error:
             facts["failed"] = str(error)
-        except Exception as error:  # the harness itself is wrong: no thread may end unseen
+        except Exception as error:  # the harness itself is wrong: no thread may end unnoticed
             self.violation("harness", f"{one.kind}: {error!r}")
             facts["failed"] = repr(error)
         if undo is not None:
@@ -146,7 +148,7 @@ class Run:
     # Checks
 
     def check(self, last: bool = False) -> None:
-        """Ends all faults, holds the load still, compares, and lets it go on."""
+        """End all faults, pause the load, compare, and let the load continue."""
         cluster = self.cluster
         assert cluster is not None
         begin = time.monotonic()
@@ -172,7 +174,7 @@ class Run:
         self.show(f"check after fault {self._index}: {seconds} s")
 
     def _calm_down(self, cluster: Cluster) -> bool:
-        """Ends all faults; whether all was back in time. A violation says so if it was not."""
+        """End all faults. Return whether all was back in time; if not, a violation says so."""
         for thread in self._threads:
             thread.join(timeout=120)
         self._threads.clear()
@@ -204,7 +206,9 @@ class Run:
             self.violation("applications do not end", f"{error}: {waiting}")
 
     def _agreement(self, cluster: Cluster, last: bool) -> list[str]:
-        """What differs once nothing moves any more; asked again while something still may."""
+        """Return what differs when nothing moves any more; compare again while something may still
+        move.
+        """
         before, begin = cluster.ask_rm("figures"), time.monotonic()
         found = self._differences(cluster, last)
         wait_quietly(1)
@@ -244,7 +248,7 @@ class Run:
             self.violation(text.split(":")[0], text)
 
     def _look_at_capsules(self, cluster: Cluster) -> None:
-        """Each folder of them, once nothing is being written there."""
+        """Check each folder of capsules as soon as nothing is being written there."""
         for folder in cluster.files.state.rglob(CAPSULES):
             end = time.monotonic() + WRITTEN_S * self.patience
             while (found := capsules(_modes(folder))) and time.monotonic() < end:
@@ -253,7 +257,7 @@ class Run:
                 self.violation(text.split(":")[0], text)
 
     def _settle_waits(self, cluster: Cluster) -> None:
-        """Writes down what the probe waited for, less the machine's part."""
+        """Write down how long the probe waited, less the machine's part."""
         cluster.collect_pauses()
         waits, self._waits = self._waits, []
         open_since = cluster.load.ask("state")["probe_waits_since_ms"]
@@ -293,7 +297,7 @@ class Run:
 
 
 def _modes(folder: Path) -> dict[str, int]:
-    """The mode of each file that is still there when it is looked at."""
+    """Return the mode of each file; a file that vanishes in the meantime is left out."""
     found = {}
     for file in folder.iterdir():
         try:
@@ -311,7 +315,7 @@ def _figures(cluster: Cluster) -> str:
 
 
 def _settled(count: Callable[[], int]) -> int:
-    """A count that should be 1, once it is or the time is up."""
+    """Return a count that should be 1, as soon as it is 1 or the time is over."""
     end = time.monotonic() + CHILDREN_S
     while count() != 1 and time.monotonic() < end:
         wait_quietly(0.5)
@@ -319,5 +323,5 @@ def _settled(count: Callable[[], int]) -> int:
 
 
 def wait_quietly(seconds: float) -> None:
-    """Lets that much time pass."""
+    """Wait that long."""
     time.sleep(seconds)

@@ -41,7 +41,7 @@ class Fault:
 
 
 def fault(seed: int, index: int, kinds: Sequence[str] = PLAIN_KINDS) -> Fault:
-    """The fault of that number. Each run of ``len(kinds)`` faults has every kind once."""
+    """Return the fault of that number. Each run of ``len(kinds)`` faults has every kind once."""
     block, place = divmod(index, len(kinds))
     order = sorted(kinds)
     Random(f"{seed}/order/{block}").shuffle(order)  # noqa: S311 - faults, not secrets

@@ -1,4 +1,4 @@
-"""How long the policy process could not run since the machine gave it no processor."""
+"""How long the policy process could not run because the machine gave it no processor."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 
 LOOK_S = 0.1
 PIDS_EVERY = 5
-"""Looks between two searches for the processes."""
+"""Number of looks between two searches for the processes."""
 WORTH_NOTING_MS = 10
 MOST = 200_000
 
 
 def waited_ms(pid: int) -> float:
-    """How long the main thread of a process has waited for a processor; 0 without such figures."""
+    """Return how long the main thread of a process has waited for a processor; 0 without such
+    figures.
+    """
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
     except (OSError, IndexError, ValueError):
@@ -23,7 +25,7 @@ def waited_ms(pid: int) -> float:
 
 
 class ProcessorWatch:
-    """The part of the machine in a wait that the control threads in the JVMs do not see."""
+    """The machine's part of a wait that the control threads in the JVMs do not see."""
 
     def __init__(
         self, pids: Callable[[], Iterable[int]], waited: Callable[[int], float] = waited_ms
@@ -35,7 +37,7 @@ class ProcessorWatch:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Looks from now on, on a thread of its own, until this program ends."""
+        """Looks at the processes from now on, on a thread of its own, until this program ends."""
         threading.Thread(target=self._run, name="processor-watch", daemon=True).start()
 
     def _run(self) -> None:
@@ -46,7 +48,9 @@ class ProcessorWatch:
             time.sleep(LOOK_S)
 
     def look(self, at_ms: int, *, search: bool) -> None:
-        """Notes what each process waited since the last look; ``search``: for new ones, too."""
+        """Notes how long each process waited since the last look; ``search``: looks for new ones,
+        too.
+        """
         pids = list(self._pids()) if search else list(self._known)
         known = {pid: self._waited(pid) for pid in pids}
         for pid, waited in known.items():
@@ -57,8 +61,8 @@ class ProcessorWatch:
         self._known = known
 
     def drain(self) -> list[list[int]]:
-        """The pauses since the last call: when each began, in milliseconds since 1970, and its
-        length.
+        """Return the pauses since the last call: when each began, in milliseconds since 1970, and
+        its length.
         """
         with self._lock:
             drained, self._pauses = self._pauses, []
