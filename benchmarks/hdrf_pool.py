@@ -1,6 +1,8 @@
 """The paper's dynamic scheduler (Algorithms 2 and 4) on plain values: one round serves one task, by
-shares that are computed again. The worked examples and the study of random trees use it; on a
-cluster the policies do the same from event to event.
+shares that are computed again.
+
+The worked examples and the study of random trees use it; on a cluster the policies do the same from
+event to event.
 """
 
 from __future__ import annotations
@@ -25,28 +27,31 @@ from loomcard.policies.hdrf.share_tree import alloc, first_by
 
 @dataclass(eq=False)
 class Pool:
-    """A tree, the servers that it shares, and which leaf's tasks run on them.
+    """A tree, the servers that it shares, and where each leaf's tasks run.
 
-    ``used`` of the tree's nodes is kept up as tasks start and finish; ``wants`` and ``demand`` of a
-    leaf may be changed between rounds.
+    ``used`` of the tree's nodes is updated when tasks start and finish; ``wants`` and ``demand`` of
+    a leaf may be changed between rounds.
     """
 
     root: Node
     servers: Sequence[Vector]
-    """What each server has, in units."""
+    """The resources of each server, in units."""
     headroom: bool = True
-    """A task goes only where the largest demanded amount of each resource it needs fits."""
+    """A task goes only to a server where, of each resource that it needs, the largest demanded
+    amount is free.
+    """
     reserve: bool = False
-    """Not of the paper: what the leaf furthest below its guarantee needs is kept free for it on one
-    server, until its next task fits there. Without it a leaf that needs what others free apart,
-    one CPU here and one GPU there, is never served: each goes back to whom it fits at once.
+    """Not in the paper: the demand of the leaf that is furthest below its guarantee is reserved for
+    it on one server, until its next task fits there. Without it a leaf is never served if it needs
+    resources that different tasks free, one CPU here and one GPU there: each returns at once to a
+    leaf that it fits.
     """
     free: list[list[float]] = field(init=False)
     """What is free on each server."""
     running: dict[Node, deque[int]] = field(init=False)
     """The server of each task of a leaf, the oldest first."""
     capacity: list[float] = field(init=False)
-    """R, in units."""
+    """R in the paper, in units."""
 
     def __post_init__(self) -> None:
         self.capacity = [sum(column) for column in zip(*self.servers, strict=True)]
@@ -57,13 +62,13 @@ class Pool:
 
     @property
     def unsaturated(self) -> tuple[bool, ...]:
-        """Y of the whole: one flag a resource."""
+        """Y in the paper, of the whole tree: one flag per resource."""
         free = [sum(column) for column in zip(*self.free, strict=True)]
         return unsaturated(free, self._largest())
 
     def places(self) -> dict[Node, int]:
-        """The nodes of which ``can_schedule`` of 2.4 is true; for a leaf the first server on which
-        its next task may start.
+        """Return the nodes for which ``can_schedule`` of 2.4 is true; for a leaf with the first
+        server on which its next task may start.
         """
         largest = self._largest()
         reserved = self._reserved() if self.reserve else None
@@ -79,7 +84,7 @@ class Pool:
         return found
 
     def _largest(self) -> list[float]:
-        """q of the tasks that are wanted."""
+        """Return q in the paper, for the tasks that are wanted."""
         tasks = [leaf.demand for leaf in self.running if leaf.wants]
         return largest_demand(tasks, len(self.capacity), self.headroom)
 
@@ -95,8 +100,8 @@ class Pool:
         return all(free[r] >= amount for r, amount in needs)
 
     def _reserved(self) -> tuple[Node, int] | None:
-        """The demanding leaf with the least share/guarantee of those that one more task leaves
-        within it, and the server whose free room covers most of that task.
+        """Return the demanding leaf with the least share/guarantee among those that stay within it
+        with one more task, and the server whose free room covers most of that task.
         """
         promised = guarantees(self.root)
         ranks: list[tuple[float, int, Node]] = []
@@ -112,12 +117,12 @@ class Pool:
         return leaf, covered.index(max(covered))
 
     def start(self, leaf: Node, server: int) -> None:
-        """``consume``: one task of the leaf takes its demand of the server."""
+        """``consume`` in the paper: one task of the leaf takes its demand from the server."""
         self._take(leaf, server, 1)
         self.running[leaf].append(server)
 
     def finish(self, leaf: Node) -> None:
-        """The oldest task of the leaf ends. Raises IndexError where none runs."""
+        """End the oldest task of the leaf. Raises IndexError if none runs."""
         self._take(leaf, self.running[leaf].popleft(), -1)
 
     def _take(self, leaf: Node, server: int, sign: int) -> None:
@@ -127,21 +132,21 @@ class Pool:
             n.used = [u + sign * t for u, t in zip(n.used, leaf.demand, strict=True)]
 
     def shares(self) -> dict[Node, float]:
-        """The plain dominant share of each node."""
+        """Return the plain dominant share of each node."""
         return {n: dominant_share(n.used, self.capacity) for n in self.root.walk()}
 
     def tasks(self) -> dict[Any, int]:
-        """How many tasks of each leaf run, by its name."""
+        """Return how many tasks of each leaf run, by its name."""
         return {leaf.member: len(servers) for leaf, servers in self.running.items()}
 
 
 Round = Callable[[Pool], Node | None]
-"""Starts one task and returns its leaf; None if no task can start."""
+"""Start one task and return its leaf; return None if no task can start."""
 
 
 def hdrf_round(pool: Pool, rule: Rule = hdrf) -> Node | None:
-    """Shares of the whole tree again, then the leaf that ``alloc`` finds by the rule, of those
-    that can schedule, starts one task.
+    """Compute the shares of the whole tree again, then start one task: of the leaf that ``alloc``
+    finds by the rule, among those that can schedule.
     """
     places = pool.places()
     if pool.root not in places:
@@ -154,19 +159,19 @@ def hdrf_round(pool: Pool, rule: Rule = hdrf) -> Node | None:
 
 
 ROUNDS: dict[str, Round] = {name: partial(hdrf_round, rule=rule) for name, rule in RULES.items()}
-"""A round by each rule."""
+"""One round by each rule."""
 
 
 def fill(pool: Pool, round_: Round) -> int:
-    """Rounds until none can start a task; how many started one."""
+    """Do rounds until no round can start a task; return how many started one."""
     count = 0
-    while pool.places() and round_(pool) is not None:  # spares the shares where all is full
+    while pool.places() and round_(pool) is not None:  # skips the shares if all is full
         count += 1
     return count
 
 
 def churn(pool: Pool, round_: Round, finishing: Iterable[Node]) -> None:
-    """One task of each leaf named ends, if one runs, and what it frees is given out again."""
+    """End one task of each leaf named, if one runs, and give out again what it frees."""
     for leaf in finishing:
         if pool.running[leaf]:
             pool.finish(leaf)

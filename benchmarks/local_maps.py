@@ -31,7 +31,9 @@ Row = tuple[str, str, int, str]
 
 
 def local_percent(applications: Sequence[ScenarioApplication], rows: Iterable[Row]) -> float | None:
-    """Of the tasks that wish for nodes, how many ran on one of them; None where none wishes."""
+    """Return how many of the tasks that wish for nodes ran on one of them; None if no task
+    wishes.
+    """
     wishes = {(app.id, stage.id): stage.nodes for app in applications for stage in app.stages}
     there = [
         node in wished[number]
@@ -42,7 +44,9 @@ def local_percent(applications: Sequence[ScenarioApplication], rows: Iterable[Ro
 
 
 def of_run(run: Run) -> float | None:
-    """Of one run of an experiment; its workload, one that comes with Loomcard, is drawn again."""
+    """Return the figure of one run of an experiment; its workload, one of Loomcard's own, is drawn
+    again.
+    """
     parameters = {
         name.partition(".")[2]: value for name, value in run.facts["parameters"].items()
         if name.startswith("workload.")

@@ -1,5 +1,5 @@
-"""Random trees under H-DRF and its baselines: who leaves the static allocation, who breaks a
-guarantee, and how soon a leaf that wakes has its share.
+"""Random trees under H-DRF and its baselines: which leaves differ from the static allocation, which
+nodes are below a guarantee, and how soon a leaf that wakes has its share.
 
 On the paper's rules as pure functions (`benchmarks/hdrf_pool.py`), without a cluster.
 docs/papers/hdrf.md holds the figures. Run it with `make hdrf-trees`.
@@ -30,24 +30,25 @@ KINDS = ((2, 2), (2, 3), (3, 2), (3, 3))
 """Depth of the leaves, and how many resources there are."""
 COMPLETIONS = 700
 FAR = 0.1
-"""A share that is further off than this counts."""
+"""A share counts if it differs by more than this."""
 _EPS = 0.005
 _MARKS = (0, 100, 300, 700)
-"""After so many completions the distance is taken, and after the last."""
+"""The distance is measured after these numbers of completions, and after the last."""
 
 
 class Trial(msgspec.Struct):
-    """One tree under one rule; shares are dominant and of what is really held."""
+    """One tree under one rule; shares are dominant and count only what is really used."""
 
     distances: list[float]
     """The largest difference of a leaf's share from the static one, in slices or in whole tasks,
-    whichever is nearer: from empty on, under churn.
+    whichever is nearer. The first value is after filling the empty tree, the others are under
+    churn.
     """
     short: float
-    """By how much the worst node is below its guarantee in the end."""
+    """How far the worst node is below its guarantee in the end."""
     woken: int | None
-    """Completions until a leaf that slept has its guarantee, but for one task; None: not in as
-    many as the churn had.
+    """Completions until a leaf that slept has its guarantee again, less at most one task; None if
+    it does not within as many completions as the churn had.
     """
 
 
@@ -67,16 +68,16 @@ class Row(msgspec.Struct):
     worst: float
     """The largest distance in the end."""
     woken: float | None
-    """The median of the woken leaves' completions, where they came."""
+    """The median of the woken leaves' completions, over those that reached their guarantee."""
     never: int
-    """Leaves that woke and did not come to their guarantee."""
+    """The number of leaves that woke and did not reach their guarantee."""
 
 
 def random_tree(
     rng: Random, depth: int, resources: int, weights: int = 3
 ) -> tuple[Node, tuple[int, ...]]:
-    """A tree with its capacity: 2 or 3 children, leaves at `depth`, weights of 1 to `weights`,
-    tasks of 0 to 3 units of each resource, capacities of 60 to 140.
+    """Return a tree with its capacity: 2 or 3 children, leaves at `depth`, weights of 1 to
+    `weights`, tasks of 0 to 3 units of each resource, capacities of 60 to 140.
     """
 
     def demand() -> tuple[int, ...]:
@@ -98,7 +99,7 @@ def trial(
     rule: str, root: Node, capacity: Sequence[int], rng: Random,
     completions: int = COMPLETIONS, headroom: bool = True, reserve: bool = False,
 ) -> Trial:  # fmt: skip
-    """Fill, end random running tasks, then let a leaf sleep and wake."""
+    """Fill the tree, end random running tasks, then let a leaf sleep and wake."""
     goals = _static(root, capacity)
     pool, round_ = Pool(root, [capacity], headroom, reserve), ROUNDS[rule]
     fill(pool, round_)
@@ -114,15 +115,15 @@ def trial(
 
 
 def _one_running(pool: Pool, rng: Random) -> Node:
-    """The leaf of a running task, each task as likely as another."""
+    """Return the leaf of a running task; each task is equally likely."""
     leaves = list(pool.running)
     return rng.choices(leaves, [len(pool.running[leaf]) for leaf in leaves])[0]
 
 
 def _static(root: Node, capacity: Sequence[int]) -> list[dict[Node, float]]:
-    """The shares of Algorithm 1 in slices and in whole tasks. They differ by more than tasks where
-    a resource is full and decides a node's share: what the node takes of another then raises no
-    share, so that rounding decides who takes it.
+    """Return the shares of Algorithm 1 in slices and in whole tasks. They differ by more than tasks
+    if a resource is full and decides a node's share: more of another resource then does not raise
+    the node's share, so that rounding decides which node takes it.
     """
     thin, whole = static_hdrf(root, capacity, _EPS), static_hdrf_tasks(root, capacity)
     sizes = {leaf: dominant_share(leaf.demand, capacity) for leaf in root.leaves()}
@@ -133,7 +134,7 @@ def _static(root: Node, capacity: Sequence[int]) -> list[dict[Node, float]]:
 
 
 def _distance(pool: Pool, goals: list[dict[Node, float]]) -> float:
-    """To the nearer one."""
+    """Return the distance to the nearer of the static allocations."""
     shares = pool.shares()
     return min(max(abs(shares[leaf] - s) for leaf, s in goal.items()) for goal in goals)
 
@@ -156,7 +157,7 @@ def study(
     trees: int, seed: int, rules: Iterable[str] = ROUNDS, kinds: Iterable[tuple[int, int]] = KINDS,
     completions: int = COMPLETIONS, headroom: bool = True, reserve: bool = False,
 ) -> Iterator[Row]:  # fmt: skip
-    """A row per kind and rule; every rule sees the same trees and the same random values."""
+    """Return a row per kind and rule; every rule sees the same trees and the same random values."""
     rules = list(rules)
     for depth, resources in kinds:
         for rule in rules:

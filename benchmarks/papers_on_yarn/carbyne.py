@@ -1,5 +1,5 @@
-"""Carbyne on a real ResourceManager: Figure 2, fifty applications at a time, and thirty jobs of the
-paper's kind that come at once, beside other policies and with less altruism.
+"""Carbyne on a real ResourceManager: Figure 2, fifty applications at a time, and thirty jobs like
+the paper's that come at once. They are compared with other policies and with less altruism.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
 UNIT_MS: Final = 5_000
-"""Of Figure 2."""
+"""The unit of time of Figure 2."""
 FIG2: Final[Mapping[str, tuple[str, str, float]]] = {
     "strict": ("strict", "unmarked", 2.05),
     "drf": ("drf", "unmarked", 1.55),
     "carbyne, by the hint": ("carbyne", "unmarked", 1.55),
     "carbyne, by the AMs' marks": ("carbyne", "altruistic", 1.55),
 }
-"""Policy, who plans, and the figure's mean completion."""
+"""By the name of a row: the policy, who plans, and the figure's mean completion."""
 
 HEARTBEAT_MS: Final = 100
 JOBS: Final = 30
 SERVERS: Final = 12
 WIDTH: Final = {"width": 4, "widest": 150}
-"""A quarter of the tasks of a stage of ``carbyne-tpcds``, for a cluster of a quarter."""
+"""A quarter of the tasks per stage of ``carbyne-tpcds``, for a cluster of a quarter of the size."""
 POLICIES: Final[Mapping[str, str]] = {"drf": "", "carbyne": "", "tetris": "", "sjf": ""}
 ALTRUISM: Final[Mapping[str, str]] = {
     "drf": "",
@@ -44,14 +44,14 @@ ALTRUISM: Final[Mapping[str, str]] = {
     "P = 0.5": "{altruism: 0.5}",
     "P = 1": "{altruism: 1.0}",
 }
-"""By what a row is called, options; it is the policy's name, or carbyne's."""
+"""Options by the name of a row; the name is that of the policy, or a variant of carbyne."""
 
 FIFTY: Final = 50
 
 
 def fig2(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
-    """Completions of Figure 2's jobs in its unit of time, from the end of the application that
-    holds the machine until both are there. Raises as ``play`` does.
+    """Return the completions of Figure 2's jobs in its unit of time. Time begins when the
+    application ends that occupies the machine until both jobs are there. Raises as ``play`` does.
     """
     ends: dict[str, list[list[float]]] = {name: [] for name in FIG2}
     for repeat in range(repeats):
@@ -71,16 +71,17 @@ def fig2(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
 
 
 def gated(asks: str, unit_ms: int = UNIT_MS) -> Scenario:
-    """The figure's two jobs, which come while an application holds the whole machine: the first
-    task of either starts when that ends, their time 0. ``asks``: as of an application.
+    """Return the figure's two jobs, which come while an application occupies the whole machine. The
+    first task of either starts when that application ends, at their time 0. ``asks``: as in an
+    application.
     """
     file = Path(str(files("benchmarks.papers_on_yarn"))) / "workloads" / "carbyne-fig2.yml"
     return load(file, seed=1, vary={"unit_ms": unit_ms, "asks": asks})
 
 
 def gated_ends(record: RunRecord, unit_ms: int) -> list[float]:
-    """When j1 and j2 end, in units of time from the gate's end. Raises ValueError where one failed
-    or came after that.
+    """Return when j1 and j2 end, in units of time from the end of the gate (the application that
+    comes first). Raises ValueError if one failed or came after the gate's end.
     """
     gate, *jobs = record.applications
     opened_ms = gate.demanding[-1][1]
@@ -92,15 +93,15 @@ def gated_ends(record: RunRecord, unit_ms: int) -> list[float]:
 
 
 def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
-    """Fifty applications at a time under carbyne, every second of which plans itself. Raises as
+    """Run fifty applications at a time under carbyne; every second one plans itself. Raises as
     ``play`` does.
     """
     return fifty_at_once("carbyne", fifty_jobs, folder, repeats, notify)
 
 
 def fifty_jobs(seed: int) -> Scenario:
-    """At once on 25 nodes, a tenth of the workload's times, heartbeats of a second as YARN ships
-    them.
+    """Return fifty applications that come at once, on 25 nodes, with a tenth of the workload's
+    times and heartbeats of a second as YARN ships them.
     """
     made = _jobs(seed, FIFTY, servers=25, by=10, heartbeat_ms=1_000)
     applications = [
@@ -113,9 +114,9 @@ def fifty_jobs(seed: int) -> Scenario:
 def compare(
     rows: Mapping[str, str], folder: Path, seeds: Sequence[int], by: int, notify: Notify
 ) -> dict[str, Any]:
-    """Thirty jobs at once under each row's policy, in turns that change from seed to seed: mean
-    completion and makespan in seconds, and both divided by drf's of the same seed. Raises as
-    ``play`` does, and ValueError where an application did not end.
+    """Run thirty jobs at once under each row's policy, in an order that changes from seed to seed.
+    Return mean completion and makespan in seconds, and both divided by drf's of the same seed.
+    Raises as ``play`` does, and ValueError if an application did not end.
     """
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
     for number, seed in enumerate(seeds):
@@ -160,5 +161,5 @@ def _figures(record: RunRecord, folder: Path) -> tuple[float, float]:
 
 
 def _in_turn(rows: Mapping[str, Any], number: int) -> list[tuple[str, Any]]:
-    """All rows, the other way round every second time."""
+    """Return all rows, in reverse order every second time."""
     return list(rows.items())[:: -1 if number % 2 else 1]

@@ -1,5 +1,5 @@
-"""Coupling on a real ResourceManager: fifty MapReduce jobs at a time, and the paper's 22 jobs
-(Figure 3, Table IV) and ten Greps without reduces (Figure 13) beside ``delay`` and ``fair``.
+"""Coupling on a real ResourceManager, compared with ``delay`` and ``fair``: fifty MapReduce jobs at
+a time, the paper's 22 jobs (Figure 3, Table IV) and ten Greps without reduces (Figure 13).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from loomcard.workload.scenario import Scenario
 
 ENDS_WELL = ("completed", "released")
 WORKLOADS: Final = ("coupling-table4", "coupling-fig13")
-"""Parts, by the workload that is played."""
+"""Parts of the study, named by the workload that is played."""
 DELAY_MS: Final = 15_000
 """T of delay scheduling."""
 ROWS: Final[Mapping[str, str]] = {
@@ -35,14 +35,14 @@ ROWS: Final[Mapping[str, str]] = {
     "fair": "policy: fair",
     "coupling": "policy: coupling",
 }
-"""By what a row is called, the policy; the first is what others are compared with."""
+"""The policy by the name of a row; the others are compared with the first."""
 SLOW_START: Final[Mapping[str, float]] = {"coupling": 0}
-"""Of the jobs under a row; the workload's own, Hadoop's, under the others."""
+"""Slow start of the jobs under a row; other rows use the workload's own, which is Hadoop's."""
 
 
 def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
-    """Fifty MapReduce jobs at a time under coupling, and how many of their containers were taken
-    back. Raises as ``play`` does.
+    """Run fifty MapReduce jobs at a time under coupling. Return also how many of their containers
+    were taken back. Raises as ``play`` does.
     """
     return fifty_at_once(
         "coupling", fifty_jobs, folder, repeats, notify,
@@ -51,7 +51,7 @@ def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
 
 
 def fifty_jobs(seed: int) -> Scenario:
-    """At once, on 25 nodes."""
+    """Return fifty jobs that come at once, on 25 nodes."""
     file = Path(str(files("benchmarks.papers_on_yarn"))) / "workloads" / "coupling-fifty.yml"
     return load(file, seed=seed)
 
@@ -59,10 +59,12 @@ def fifty_jobs(seed: int) -> Scenario:
 def compare(
     workload: str, folder: Path, seeds: Sequence[int], by: int, notify: Notify
 ) -> dict[str, Any]:
-    """The workload with its times divided by ``by`` under each row's policy, in turns that change
-    from seed to seed: minimum, median and maximum over the seeds of each figure, times in the
-    workload's own seconds, and of the changes against ``delay`` with the same seed. Raises as
-    ``play`` does, and ValueError where an application did not end.
+    """Run the workload with its times divided by ``by`` under each row's policy, in an order that
+    changes from seed to seed.
+
+    Return minimum, median and maximum over the seeds of each figure (times in the workload's own
+    seconds), and of the changes from ``delay`` with the same seed. Raises as ``play`` does, and
+    ValueError if an application did not end.
     """
     found: dict[str, list[dict[str, float]]] = {name: [] for name in ROWS}
     for number, seed in enumerate(seeds):
@@ -89,13 +91,15 @@ def compare(
 
 
 def jobs_of(workload: str, seed: int, by: int, row: str) -> Scenario:
-    """What is played under a row."""
+    """Return the scenario that is played under a row."""
     vary = {"slowstart": SLOW_START[row]} if row in SLOW_START else {}
     return scaled(load(Path(workload), seed=seed, vary=vary), by)
 
 
 def figures(wanted: Scenario, record: RunRecord, folder: Path, by: int) -> dict[str, float]:
-    """Of one run, times in the workload's own seconds; the summary is written to ``folder``."""
+    """Return the figures of one run, times in the workload's own seconds; write the summary to
+    ``folder``.
+    """
     run = summary(record)
     (folder / "summary.json").write_text(json.dumps(run, indent=1) + "\n")
     times = [row["completion_ms"] for row in run["applications"]]
@@ -122,5 +126,7 @@ def figures(wanted: Scenario, record: RunRecord, folder: Path, by: int) -> dict[
 
 
 def taken_back(record: RunRecord) -> int:
-    """Containers that neither completed nor were given back unused: preempted, killed, lost."""
+    """Count the containers that neither completed nor were given back unused: preempted, killed,
+    lost.
+    """
     return sum(row.kind not in ENDS_WELL for row in record.containers)

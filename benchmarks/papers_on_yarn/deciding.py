@@ -1,4 +1,4 @@
-"""What the policy process of a real cluster costs, and how many applications run meanwhile."""
+"""What the policy process of a real cluster costs, and how many applications run at that time."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ class Sample(NamedTuple):
 
 
 class DecidingObserver:
-    """Looks at the policy process once a second. Give ``meet`` and ``look`` to ``play`` as
+    """Looks at the policy process once per second. Give ``meet`` and ``look`` to ``play`` as
     ``on_up`` and ``on_progress``.
     """
 
     def __init__(self) -> None:
         self.samples: list[Sample] = []
         self.fallback = 0
-        """Containers that no policy decided on."""
+        """The number of containers that were allocated without a policy's decision."""
         self._rest: ResourceManagerClient | None = None
         self._next_ms = 0
 
     def meet(self, cluster: LocalCluster) -> None:
-        """The cluster to ask."""
+        """Remember the cluster to observe."""
         self._rest = cluster.rest
 
     def look(self, progress: Progress) -> None:
-        """A sample, if the last one is a second old. A question without an answer is left out."""
+        """Take a sample, if the last one is a second old. A request without an answer is left
+        out.
+        """
         if self._rest is None or progress.now_ms < self._next_ms or progress.now_ms <= 0:
             return
         self._next_ms = (progress.now_ms // EVERY_MS + 1) * EVERY_MS
@@ -52,8 +54,8 @@ class DecidingObserver:
             self.samples.append(Sample(progress.now_ms, cpu_ms(process), len(running)))
 
     def while_running(self, least: int) -> list[Sample]:
-        """The samples from the first to the last that saw so many applications running. Raises
-        ValueError where there are not two.
+        """Return the samples from the first to the last that saw so many applications running.
+        Raises ValueError if there are fewer than two.
         """
         places = [place for place, each in enumerate(self.samples) if each.running >= least]
         if len(places) < 2:
@@ -62,12 +64,14 @@ class DecidingObserver:
 
     @staticmethod
     def cpu_part(samples: Sequence[Sample]) -> float:
-        """Of one core, between the first and the last of them."""
+        """Return the part of one core that was used between the first and the last sample."""
         first, last = samples[0], samples[-1]
         return (last.cpu_ms - first.cpu_ms) / (last.at_ms - first.at_ms)
 
 
 def cpu_ms(process: int) -> float:
-    """CPU time of a process so far, all threads. Raises FileNotFoundError where it is gone."""
+    """Return the CPU time of a process so far, all threads. Raises FileNotFoundError if it has
+    ended.
+    """
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""DRESS on a real ResourceManager, beside stock CapacityScheduler, with time scaled."""
+"""DRESS on a real ResourceManager, compared with stock CapacityScheduler, with time scaled."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ WORKLOADS: Final = ("dress-s", "dress-x30")
 OURS: Final = "dress"
 STOCK: Final = "stock:capacity"
 SMALL: Final = "small"
-"""The tag of the applications that DRESS is to help."""
+"""The tag of the applications that DRESS shall help."""
 
-# Every constant with a unit of time goes with the workload's; counts and shares do not.
+# Every constant with a unit of time is scaled like the workload; counts and shares are not.
 SETUP: Final = """\
 version: 1
 kind: policy
@@ -36,17 +36,19 @@ options: {{tick_ms: {tick_ms}, phase_window_ms: {window_ms}}}
 TICK_MS: Final = 1_000
 WINDOW_MS: Final = 10_000
 QUEUES: Final = "version: 1\nkind: policy\npolicy: capacity\n"
-"""What stock CapacityScheduler gets: the one queue that ``dress`` has, first come first served."""
+"""What stock CapacityScheduler gets: the same single queue as ``dress``, served in order of
+arrival.
+"""
 
 BOTH: Final = (OURS, STOCK)
 CONTROL: Final = "capacity"
-"""Stock's rule under Loomcard: what it gains on stock is not DRESS's doing."""
+"""Stock's rule under Loomcard: a gain of this control over stock does not come from DRESS."""
 
 WARM_UP: Final = "warm-up-"
 WARM_UPS: Final = 10
 WARM_UP_MS: Final = 12_000
-"""Before the first application, in real time: the cluster's JVMs compile what they run, which would
-cost the first seconds' applications as much as a scheduler can.
+"""Time before the first application, in real time. In it the cluster's JVMs compile the code they
+run; otherwise this would cost the first applications as much as a scheduler can.
 """
 
 Run = dict[str, Any]
@@ -55,8 +57,9 @@ Run = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """One scheduler against stock on one workload and seed, as changes of stock's figure (-0.2: a
-    fifth less): mean completion of small and of large applications, makespan, means over all.
+    """One scheduler compared with stock on one workload and seed, as changes from stock's figure
+    (-0.2: a fifth less): mean completion of small and of large applications, makespan, means over
+    all.
     """
 
     seed: int
@@ -68,7 +71,9 @@ class Gain:
 
 
 def scaled(scenario: Scenario, by: int) -> Scenario:
-    """The scenario with all its times divided by ``by``, at least 1 ms where they were positive."""
+    """Return the scenario with all its times divided by ``by``, at least 1 ms if they were
+    positive.
+    """
 
     def part(ms: int) -> int:
         return max(1, round(ms / by)) if ms > 0 else 0
@@ -104,8 +109,8 @@ def scaled(scenario: Scenario, by: int) -> Scenario:
 
 
 def warmed_up(scenario: Scenario) -> Scenario:
-    """The scenario some seconds later, with small applications before it that are no part of any
-    figure. They leave DRESS as it was: it has forgotten them at its first tick with a real one.
+    """Return the scenario some seconds later, with small applications before it that count in no
+    figure. They do not change DRESS: it has forgotten them at its first tick with a real one.
     """
     first = scenario.applications[0]
     nothing = Stage("s", first.stages[0].size, 20, 1, [100] * 8)
@@ -121,7 +126,7 @@ def warmed_up(scenario: Scenario) -> Scenario:
 
 
 def without_warm_up(record: RunRecord) -> RunRecord:
-    """The same record, warm-up taken out."""
+    """Return the same record without the warm-up."""
     record.applications = [row for row in record.applications if not _warms_up(row.id)]
     record.containers = [row for row in record.containers if not _warms_up(row.application)]
     return record
@@ -134,8 +139,9 @@ def _warms_up(application: str) -> bool:
 def compare(
     workload: str, folder: Path, seeds: Sequence[int], by: int, notify: Callable[[str], None]
 ) -> dict[str, Any]:
-    """The workload under both, in turns that change from seed to seed, and with the first seed
-    under the control. Raises as ``play`` does, and ValueError where an application did not end.
+    """Run the workload under both schedulers, in an order that changes from seed to seed, and with
+    the first seed under the control. Raises as ``play`` does, and ValueError if an application did
+    not end.
     """
     runs: dict[str, list[Run]] = {OURS: [], STOCK: [], CONTROL: []}
     rates = []
@@ -161,14 +167,14 @@ def compare(
 
 
 def gains(ours: Sequence[Run], stock: Sequence[Run]) -> dict[str, Any]:
-    """The gain of each seed that both ran, and of their mean."""
+    """Return the gain for each seed that both ran, and the mean gain."""
     each = [asdict(gain(*pair)) for pair in zip(ours, stock, strict=False)]
     keys = [key for key in each[0] if key != "seed"]
     return {"mean": {key: round(mean(row[key] for row in each), 4) for key in keys}, "seeds": each}
 
 
 def gain(ours: Run, stock: Run) -> Gain:
-    """One scheduler against stock, in one pair of runs."""
+    """Compare one scheduler with stock, in one pair of runs."""
 
     def change(of: Callable[[Run], float]) -> float:
         return round(of(ours) / of(stock) - 1, 4)
@@ -184,7 +190,9 @@ def gain(ours: Run, stock: Run) -> Gain:
 
 
 def figures(runs: Sequence[Run], by: int) -> dict[str, float]:
-    """The columns of the paper's Table II in the workload's unscaled seconds, means over runs."""
+    """Return the columns of the paper's Table II in the workload's unscaled seconds, means over
+    runs.
+    """
 
     def over(of: Callable[[Run], float]) -> float:
         return round(mean(of(run) for run in runs) * by / 1000, 1)
@@ -201,7 +209,7 @@ def figures(runs: Sequence[Run], by: int) -> dict[str, float]:
 
 
 def jobs(runs: dict[str, list[Run]], by: int) -> list[dict[str, Any]]:
-    """A row per application in order of submission: wait and completion under both, in the
+    """Return a row per application in order of submission: wait and completion under both, in the
     workload's unscaled seconds, means over the seeds.
     """
     seen: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))

@@ -1,4 +1,6 @@
-"""Fifty applications at a time on a real ResourceManager: what came of them, what deciding cost."""
+"""Fifty applications at a time on a real ResourceManager: how they ended, and what deciding
+cost.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from loomcard.workload.scenario import Scenario
 
 Notify = Callable[[str], None]
 FULL: Final = 45
-"""While so many of the fifty run, what deciding costs counts."""
+"""The cost of deciding is measured while at least this many of the fifty run."""
 
 
 def fifty(
@@ -25,8 +27,8 @@ def fifty(
     notify: Notify,
     more: Callable[[RunRecord], Mapping[str, int]] = lambda _: {},
 ) -> dict[str, Any]:
-    """The ``jobs`` of each seed from 1 on under the policy: each run's figures with ``more`` of it,
-    and minimum, median and maximum of each. Raises as ``play`` does.
+    """Run the ``jobs`` of each seed from 1 on under the policy. Return each run's figures, extended
+    by ``more``, and minimum, median and maximum of each figure. Raises as ``play`` does.
     """
     runs = []
     for seed in range(1, repeats + 1):
@@ -44,8 +46,8 @@ def fifty(
 
 
 def fifty_figures(record: RunRecord, observer: DecidingObserver) -> dict[str, Any]:
-    """What came of fifty applications, and what deciding cost while ``FULL`` of them ran. Raises
-    ValueError where so many never ran at a time.
+    """Return how fifty applications ended, and what deciding cost while ``FULL`` of them ran.
+    Raises ValueError if that many never ran at a time.
     """
     refused = sum(record.refusals.values())
     allocated = len(record.containers)
@@ -64,5 +66,5 @@ def fifty_figures(record: RunRecord, observer: DecidingObserver) -> dict[str, An
 
 
 def spread(values: Sequence[float]) -> list[float]:
-    """Minimum, median and maximum."""
+    """Return minimum, median and maximum."""
     return [round(value, 3) for value in (min(values), median(values), max(values))]

@@ -45,23 +45,23 @@ WANTED: Final[Sequence[Mapping[str, float]]] = (
     {"n1_2": CPUS, "n2_1": 0.5 * CPUS, "n2_2": 0.5 * CPUS},
     {"n1_2": CPUS, "n2_1": CPUS},
 )
-"""Containers by leaf, in each of the three phases; 196 CPUs and 196 GPUs, one a container."""
+"""Containers by leaf, in each of the three phases; 196 CPUs and 196 GPUs, one per container."""
 LEAVERS: Final = ("n1_1", "n2_2")
-"""Whose end begins the next phase."""
+"""The leaves whose end begins the next phase."""
 
 CHURN_MS: Final = 600_000
 SETTLED_MS: Final = 20_000
-"""After the first generation of tasks, which came into an empty cluster, has gone."""
+"""The time when the first generation of tasks, which came into an empty cluster, has ended."""
 STARVED_MS: Final = 60_000
 GUARANTEES: Final = {"n1_1": 20.0, "n2_1": 10.0, "n2_2": 10.0}
-"""Containers that each leaf's guaranteed share (1/2, 1/4, 1/4) is of 40 CPUs or GPUs."""
+"""How many containers each leaf's guaranteed share (1/2, 1/4, 1/4) of 40 CPUs or GPUs is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One steady phase: the window in ms; by leaf, the paper's containers, what it ``held`` by the
-    ResourceManager's state and what was ``running`` by the NodeManagers', medians over the window;
-    and how far what was held is from the paper's at most.
+    """One steady phase. ``window_ms``: its window. By leaf, as medians over the window: the paper's
+    containers, those ``held`` by the ResourceManager's state, and those ``running`` by the
+    NodeManagers'. ``apart``: the largest difference of what was held from the paper's.
     """
 
     window_ms: tuple[int, int]
@@ -73,8 +73,9 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf over the churn: containers guaranteed, held at least and at the median; the longest
-    time below half of its guarantee, whether that is starving, and its mean count per ten seconds.
+    """A leaf over the churn: its guaranteed containers, the least and the median count of its
+    containers, the longest time below half of its guarantee, whether that is starving, and its mean
+    count per ten seconds.
     """
 
     guaranteed: float
@@ -86,7 +87,7 @@ class Leaf:
 
 
 def shares(policy: str, folder: Path, seed: int) -> dict[str, Any]:
-    """Figures 8 and 9 under ``policy``. Raises as ``play`` and ``phases`` do."""
+    """Run Figures 8 and 9 under ``policy``. Raises as ``play`` and ``phases`` do."""
     record, seen = _run("shares", SHARES, policy, folder, seed, _after_the_third_phase)
     found = phases(record, seen)
     return {
@@ -99,7 +100,7 @@ def shares(policy: str, folder: Path, seed: int) -> dict[str, Any]:
 
 
 def churn(policy: str, folder: Path, seed: int, churn_ms: int = CHURN_MS) -> dict[str, Any]:
-    """Figure 4's tree under ``policy`` for ten minutes."""
+    """Run Figure 4's tree under ``policy`` for ten minutes."""
     record, seen = _run("churn", CHURN, policy, folder, seed, lambda now, _: now > churn_ms)
     found = leaves(seen, (SETTLED_MS, churn_ms))
     return {
@@ -112,9 +113,9 @@ def churn(policy: str, folder: Path, seed: int, churn_ms: int = CHURN_MS) -> dic
 
 
 def phases(record: RunRecord, seen: Occupancy) -> list[Phase]:
-    """The last sixty seconds of each phase: it begins when the leaver before it has given its last
-    container back, and ends when the next leaver has been allocated its last one. Raises ValueError
-    where a phase was shorter than that.
+    """Return the last sixty seconds of each phase. A phase begins when the previous leaver has
+    given back its last container, and ends when the next leaver was allocated its last one. Raises
+    ValueError if a phase was shorter than that.
     """
     allocated = _last(record, "allocated_ms")
     ended = _last(record, "finished_ms")
@@ -135,7 +136,7 @@ def phases(record: RunRecord, seen: Occupancy) -> list[Phase]:
 
 
 def leaves(seen: Occupancy, window_ms: tuple[int, int]) -> dict[str, Leaf]:
-    """How each leaf fared in the window."""
+    """Return the figures of each leaf in the window."""
     found = {}
     for name, guaranteed in GUARANTEES.items():
         below = seen.longest_below_ms(name, guaranteed / 2, window_ms)
@@ -151,7 +152,7 @@ def leaves(seen: Occupancy, window_ms: tuple[int, int]) -> dict[str, Leaf]:
 
 
 def started_per_second(record: RunRecord) -> float:
-    """Containers that began to run, a second of the run."""
+    """Return how many containers began to run per second of the run."""
     started = sum(1 for row in record.containers if row.started_ms is not None)
     return round(1000 * started / max(1, record.ended_ms), 1)
 

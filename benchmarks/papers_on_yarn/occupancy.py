@@ -1,4 +1,6 @@
-"""What each application holds on a real cluster, from its ResourceManager's REST API."""
+"""How many containers each application has on a real cluster, from its ResourceManager's REST
+API.
+"""
 
 from __future__ import annotations
 
@@ -16,35 +18,43 @@ from loomcard.simulator import Progress
 EVERY_MS: Final = 1_000
 
 Held = dict[str, int]
-"""Containers by the name of an application; one that has ended, or has not come, is not in it."""
+"""Containers by the name of an application; one that has ended, or has not come yet, is not in
+it.
+"""
 
 
 @dataclass
 class Occupancy:
-    """Samples of a run: (ms since its zero, what everybody held then), in order of time."""
+    """Samples of a run, in order of time: (ms since its zero, the containers of each application
+    then).
+    """
 
     samples: list[tuple[int, Held]] = field(default_factory=list)
 
     def between(self, window_ms: tuple[int, int]) -> list[Held]:
-        """The samples from the window's first to before its last ms."""
+        """Return the samples in the window; its end does not belong to it."""
         return [held for at_ms, held in self.samples if window_ms[0] <= at_ms < window_ms[1]]
 
     def median(self, application: str, window_ms: tuple[int, int]) -> float:
-        """Of the containers that it held in the window. Raises ValueError where nobody looked."""
+        """Return the median count of its containers in the window. Raises ValueError if there is no
+        sample.
+        """
         return median([held.get(application, 0) for held in self.between(window_ms)])
 
     def least(self, application: str, window_ms: tuple[int, int]) -> int:
-        """The fewest that it held in the window. Raises ValueError where nobody looked."""
+        """Return the least count of its containers in the window. Raises ValueError if there is no
+        sample.
+        """
         return min(held.get(application, 0) for held in self.between(window_ms))
 
     def gone_ms(self, application: str) -> int | None:
-        """When it was first seen to have ended; None: it has not."""
+        """Return when it was first seen to have ended; None if it has not."""
         here = [at_ms for at_ms, held in self.samples if application in held]
         after = [at_ms for at_ms, _ in self.samples if here and at_ms > here[-1]]
         return after[0] if after else None
 
     def series(self, application: str, step_ms: int) -> list[float]:
-        """Its mean count in each step from zero on; 0 in a step without a sample."""
+        """Return its mean count in each step from zero on; 0 in a step without a sample."""
         steps: dict[int, list[int]] = {}
         for at_ms, held in self.samples:
             steps.setdefault(at_ms // step_ms, []).append(held.get(application, 0))
@@ -52,7 +62,9 @@ class Occupancy:
         return [round(sum(counts) / len(counts), 1) for counts in found]
 
     def longest_below_ms(self, application: str, least: float, window_ms: tuple[int, int]) -> int:
-        """The longest time in the window for which every sample showed fewer than ``least``."""
+        """Return the longest time in the window for which every sample showed fewer than
+        ``least``.
+        """
         longest = since = 0
         inside = [(at, held) for at, held in self.samples if window_ms[0] <= at < window_ms[1]]
         for (at_ms, held), (next_ms, _) in pairwise([*inside, (window_ms[1], Held())]):
@@ -62,7 +74,7 @@ class Occupancy:
 
 
 class Observer:
-    """Asks the ResourceManager of a run once a second, while the run's progress is reported.
+    """Asks the ResourceManager of a run once per second, while the run's progress is reported.
 
     ``occupancy`` is what it has seen. Give ``meet`` and ``look`` to ``play`` as ``on_up`` and
     ``on_progress``.
@@ -74,11 +86,13 @@ class Observer:
         self._next_ms = 0
 
     def meet(self, cluster: LocalCluster) -> None:
-        """The cluster to ask."""
+        """Remember the cluster to observe."""
         self._rest = cluster.rest
 
     def look(self, progress: Progress) -> None:
-        """A sample, if the last one is a second old. A question without an answer is left out."""
+        """Take a sample, if the last one is a second old. A request without an answer is left
+        out.
+        """
         if self._rest is None or progress.now_ms < self._next_ms or progress.now_ms <= 0:
             return
         self._next_ms = (progress.now_ms // EVERY_MS + 1) * EVERY_MS
@@ -88,6 +102,8 @@ class Observer:
 
 
 def holdings(applications: Sequence[dict[str, object]]) -> Held:
-    """From the document of cluster/apps: what each running application holds, by its name."""
+    """Return the containers of each running application by its name, from the document of
+    cluster/apps.
+    """
     running = [each for each in applications if each["state"] in ("ACCEPTED", "RUNNING")]
     return {str(each["name"]): max(0, int(str(each["runningContainers"]))) for each in running}

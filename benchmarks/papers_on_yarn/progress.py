@@ -1,4 +1,4 @@
-"""Playing a scenario under a policy that must not leave what fits waiting."""
+"""Playing a scenario under a policy that must not let an ask wait that fits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from loomcard.workload.scenario import Scenario
 
 
 def play(scenario: Scenario, policy: Path | str, **how: Any) -> RunRecord:
-    """As the player's ``play``. Raises ValueError, too, where a queue stalled: its figures are then
-    the FIFO's in part.
+    """Call the player's ``play``. Raises ValueError also if a queue stalled: its figures then come
+    from the FIFO in part.
     """
     record = player.play(scenario, policy, **how)
     if record.stalls:

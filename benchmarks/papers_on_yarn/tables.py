@@ -10,7 +10,9 @@ _WHO = ("all four", "n1_1 done", "n2_2 done too")
 
 
 def shares(document: dict[str, Any]) -> str:
-    """Figures 8 and 9: containers wanted and held, by phase, leaf and policy."""
+    """Return the table of Figures 8 and 9: containers wanted and held, by phase, leaf and
+    policy.
+    """
     policies = list(document)
     rows = []
     for index, who in enumerate(_WHO):
@@ -24,7 +26,9 @@ def shares(document: dict[str, Any]) -> str:
 
 
 def churn(document: dict[str, Any]) -> str:
-    """Figure 4 under churn: what each leaf is guaranteed and held, by policy, and over time."""
+    """Return the table of Figure 4 under churn: each leaf's guarantee and containers, by policy,
+    and over time.
+    """
     rows, minutes = [], []
     for policy, found in document.items():
         for name, leaf in found["leaves"].items():
@@ -42,12 +46,14 @@ def churn(document: dict[str, Any]) -> str:
 
 
 def dress(document: dict[str, Any]) -> str:
-    """Both workloads: changes by seed, the paper's Table II, and a row per job."""
+    """Return the tables of both workloads: changes by seed, the paper's Table II, and a row per
+    job.
+    """
     return "\n\n".join(_workload(found) for found in document["workloads"])
 
 
 def fig2(document: dict[str, Any]) -> str:
-    """Completions of Figure 2's jobs, in its unit of time."""
+    """Return the completions of Figure 2's jobs, in its unit of time."""
     keys = ("j1", "j2", "mean")
     rows = [
         [name, f"{found['paper']:g}", *(_spread(found[key]) for key in keys)]
@@ -57,7 +63,7 @@ def fig2(document: dict[str, Any]) -> str:
 
 
 def fifty(document: dict[str, Any]) -> str:
-    """Fifty applications at a time: what came of them, and what deciding cost."""
+    """Return the table of fifty applications at a time: how they ended, and what deciding cost."""
     labels = {
         "succeeded": "applications that succeeded",
         "containers": "containers",
@@ -73,7 +79,7 @@ def fifty(document: dict[str, Any]) -> str:
 
 
 def compared(document: dict[str, Any]) -> str:
-    """Jobs that come at once: seconds, and parts of drf's, by policy."""
+    """Return the table of jobs that come at once: seconds, and parts of drf's, by policy."""
     keys = ("completion_s", "makespan_s", "completion", "makespan")
     rows = [[name, *(_spread(row[key]) for key in keys)] for name, row in document["rows"].items()]
     head = ["mean completion, s", "makespan, s", "mean completion / drf's", "makespan / drf's"]
@@ -81,7 +87,9 @@ def compared(document: dict[str, Any]) -> str:
 
 
 def coupled(document: dict[str, Any]) -> str:
-    """The paper's jobs under Coupling and what it is compared with, in the workload's seconds."""
+    """Return the table of the paper's jobs under Coupling and the policies it is compared with, in
+    the workload's seconds.
+    """
     labels = {
         "completion_s": "mean completion, s",
         "completion_s_change": "to delay's",
@@ -99,7 +107,7 @@ def coupled(document: dict[str, Any]) -> str:
 
 
 def _spread(values: Sequence[float]) -> str:
-    """Minimum, median and maximum."""
+    """Return minimum, median and maximum as text."""
     return " / ".join(f"{value:g}" if value >= 100 else f"{value:.3g}" for value in values)
 
 
@@ -115,7 +123,7 @@ TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "carbyne-offline": compared,
     "carbyne-altruism": compared,
 }
-"""By part."""
+"""The function for the table of each part."""
 
 
 def _workload(found: dict[str, Any]) -> str:

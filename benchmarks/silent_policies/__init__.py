@@ -1,1 +1,1 @@
-"""How long what fits waits under policies that allocate nothing, on a real YARN."""
+"""How long an ask that fits waits under policies that allocate nothing, on a real YARN."""

@@ -27,19 +27,19 @@ SILENT = (
     "false-reason", *LIARS, "slowly",
 )  # fmt: skip
 TASK_MS = {"one-node": 30_000}
-"""On one node room is never free again: its tasks run longer than the deadline."""
+"""No room becomes free on one node: its tasks run longer than the deadline."""
 LIMIT_S = 100.0
 BUILT_IN_S = 60.0
 OPTIONS: dict[str, dict[str, Any]] = {
     "strict": {"over": "all"},
     "capacity": {"minimum_user_limit_percent": 25},
 }
-"""Of a built-in policy: what makes it leave more idle than it would."""
+"""Options of a built-in policy that make it leave more room idle."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a run came to: its waits, stalls, and whether they are as they must be."""
+    """The result of a run: its waits, its stalls, and whether they are as required."""
 
     policy: str
     waits: list[load.Wait]
@@ -48,13 +48,13 @@ class Found:
 
     @property
     def is_good(self) -> bool:
-        """No wait beyond the bound; without a bound: no stall."""
+        """Whether no wait exceeds the bound; without a bound, whether no queue stalled."""
         if self.bound_ms is None:
             return self.stalls == 0
         return bool(self.waits) and max(wait.ms for wait in self.waits) <= self.bound_ms
 
     def figures(self) -> dict[str, Any]:
-        """For the JSON."""
+        """Return the figures for the JSON."""
         times = [wait.ms for wait in self.waits] or [0]
         return {
             "policy": self.policy, "containers": len(self.waits),
@@ -66,14 +66,16 @@ class Found:
 
 
 def silent_config(kind: str) -> str:
-    """The configuration of a silent policy over two queues."""
+    """Return the configuration of a silent policy over two queues."""
     if kind == "queue":
         return _yaml("silent.py:NoTurn", {"child": "root.b"}, {"policy": "fifo"})
     return _yaml("silent.py:Silent", {"kind": kind}, {})
 
 
 def built_in_config(name: str) -> str:
-    """A built-in policy over two queues; one of leaf queues under ``drf``."""
+    """Return the configuration of a built-in policy over two queues; one for leaf queues is below
+    ``drf``.
+    """
     options = OPTIONS.get(name, {})
     if getattr(registry.find(name), "leaf_only", False):
         return _yaml("drf", {}, {"policy": name, "options": options})
@@ -86,12 +88,14 @@ def _yaml(policy: str, options: dict[str, Any], queue: dict[str, Any]) -> str:
 
 
 def bound_of(kind: str) -> int:
-    """How long what fits may wait under a silent policy."""
+    """Return how long an ask that fits may wait under a silent policy."""
     return DEADLINE_MS + GRACE_MS + (LONGEST_MS if kind in LIARS else 0)
 
 
 def settings(folder: Path, *, built_in: bool) -> LocalSettings:
-    """The cluster; where policies may lie, a stated rule is believed for some seconds only."""
+    """Return the settings of the cluster. Except for built-in policies, a stated rule is believed
+    for some seconds only.
+    """
     size = {"memory_mb": load.NODE_MB, "vcores": load.NODE_VCORES}
     policy = folder / "first.yml"
     policy.write_text(_yaml("fifo", {}, {}))
@@ -109,7 +113,7 @@ def settings(folder: Path, *, built_in: bool) -> LocalSettings:
 
 
 def run(cluster: LocalCluster, name: str, folder: Path, *, built_in: bool) -> Found:
-    """One policy for one load."""
+    """Run one policy for one load."""
     cluster.rest.apply_policy(
         built_in_config(name) if built_in else silent_config(name), f"{name}.yml"
     )

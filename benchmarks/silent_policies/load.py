@@ -1,4 +1,4 @@
-"""What is asked for, and how long each ask waited by the NodeManagers' clocks."""
+"""What the applications request, and how long each ask waited by the NodeManagers' clocks."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ LOOK_S = 0.2
 
 @dataclass(frozen=True)
 class Wait:
-    """One container's: since its application asked for it (``whole_ms``), and since it asked or the
-    ask last got a container (``ms``). ``served``: whether it came at all.
+    """The wait of one container. ``whole_ms``: since its application asked for it; ``ms``: since it
+    asked or the ask last got a container, whichever is later. ``served``: whether the container
+    came.
     """
 
     ms: int
@@ -39,8 +40,8 @@ class Wait:
 
 
 def roomy(task_ms: int) -> Scenario:
-    """Six applications of five tasks in two queues, for all of which there is always room: two
-    asks of other priorities each, every other pair with an AM on the cluster.
+    """Return six applications of five tasks in two queues. There is always room for all of them.
+    Each has two asks of different priorities; every other pair has an AM on the cluster.
     """
     stages = [Stage("s", TASK, 20, 1, [task_ms] * 3), Stage("t", TASK, 10, 2, [task_ms] * 2)]
     apps = [
@@ -54,8 +55,9 @@ def roomy(task_ms: int) -> Scenario:
 
 
 def mixed() -> Scenario:
-    """What makes policies leave room idle by design: at first one queue asks alone, jobs large and
-    small, maps with wishes and their reduces, a DAG, executors; tasks longer than the deadline.
+    """Return a load for which policies leave room idle by design: at first only one queue asks;
+    there are large and small jobs, maps with wishes and their reduces, a DAG, executors; tasks are
+    longer than the deadline.
     """
     hosts = [f"n{i + 1}" for i in range(NODES)]
     maps = Stage("map", TASK, 20, 0, [14_000] * 24, nodes=[[hosts[i % 2]] for i in range(24)])
@@ -105,7 +107,7 @@ def _scenario(name: str, apps: list[ScenarioApplication]) -> Scenario:
 
 
 def played(cluster: LocalCluster, scenario: Scenario, folder: Path, limit_s: float) -> list[Wait]:
-    """Plays it to its end, or for so long after its zero, and returns all waits of it."""
+    """Play it to its end, or until ``limit_s`` after its zero, and return all its waits."""
     folder.mkdir(parents=True, exist_ok=True)
     before = {run.container for run in read_runs(cluster.container_times)}
     player = Player(scenario, folder, cluster.conf_dir, tuple(cluster.client_options))
@@ -127,7 +129,9 @@ def _wait_until_over(player: Player, limit_s: float) -> None:
 def waits(
     scenario: Scenario, events: Sequence[Event], runs: Iterable[ContainerRun], until_ms: int
 ) -> list[Wait]:
-    """Of each ask each container's wait; one that has not come waits until ``until_ms``."""
+    """Return the wait of each container of each ask; one that has not come waits until
+    ``until_ms``.
+    """
     began = {run.container: run.started_ms for run in runs}
     masters = {run.application: run.started_ms for run in runs if run.is_am}
     asked: dict[str, int] = {}

@@ -1,7 +1,5 @@
 """Policies that leave out what could be served: for ``python -m benchmarks.silent_policies`` and
-``make chaos``.
-
-Beside what they leave out they serve first in, first out.
+``make chaos``. They serve everything else in order of submission.
 """
 
 from __future__ import annotations
@@ -12,18 +10,18 @@ from typing import Any
 from loomcard import Ask, ClusterView, Node, Plan
 
 ROUNDS = 40
-"""After so many rounds ``rounds`` allocates nothing more."""
+"""After this many rounds the kind ``rounds`` allocates nothing more."""
 EVERY_MS = 30_000
-"""So often ``slowly`` allocates a container."""
+"""The kind ``slowly`` allocates a container once in this time."""
 LIE_MS = 5_000
-"""For so long a rule is stated; a liar states it again."""
+"""A stated rule is valid this long; a liar states it again."""
 USER, APPLICATION, PRIORITY, NODE = "u1", "app-2", 10, "n1"
-"""Whom the kinds of these names leave out; the node is the one that is served."""
+"""What the kinds of these names leave out; the node, though, is the only one that is served."""
 
 
 @dataclass(frozen=True)
 class Silent:
-    """Leaves out what ``kind`` names; ``whom``: in place of the user, application or node above."""
+    """Leaves out what ``kind`` names; ``whom`` replaces the user, application or node above."""
 
     kind: str
     whom: str = ""
@@ -31,11 +29,13 @@ class Silent:
     walks_tree = True
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[str, int]:
-        """No round and no allocation yet."""
+        """Return a memory with no round and no allocation yet."""
         return {"rounds": 0, "at_ms": -EVERY_MS}
 
     def decide(self, view: ClusterView, memory: dict[str, int]) -> tuple[Plan, dict[str, int]]:
-        """By submission; the memory counts rounds, and says when the last container came."""
+        """Serve by submission; the memory counts rounds, and contains when the last container was
+        allocated.
+        """
         plan = Plan(view)
         memory["rounds"] += 1
         left = plan.pending(lambda ask: ask.application.submitted_ms)
@@ -89,12 +89,12 @@ class Silent:
 
 @dataclass(frozen=True)
 class NoTurn:
-    """A parent that gives one of its children no turn."""
+    """A parent that gives no turn to one of its children."""
 
     child: str
 
     def decide(self, view: ClusterView) -> Plan:
-        """One container for each other child in turn, until none takes one."""
+        """Give one container to each other child in turn, until none takes one."""
         plan = Plan(view)
         others = [queue for queue in view.queue.children if queue.path != self.child]
         while any(plan.turn(queue).count for queue in others):
