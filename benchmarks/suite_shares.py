@@ -29,13 +29,13 @@ SETTLE_MS = 20_000
 EVERY_MS = 1_000
 SERIES_MS = 15_000
 SLICE = 1e-4
-"""Of the cluster: a slice of the static allocation."""
+"""A slice of the static allocation, as a part of the cluster."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A queue in the steady phase: its container at the mean, how many of them are due to it by
-    the static allocation, how many it held, and the mean of each step of the whole run.
+    """A queue in the steady phase: its mean container, how many of them the static allocation gives
+    it, how many it had, and the mean of each step of the whole run.
     """
 
     container: tuple[float, ...]
@@ -47,13 +47,13 @@ class Leaf:
 
     @property
     def apart(self) -> float:
-        """How many containers the median is from the static allocation."""
+        """Return how many containers the median is from the static allocation."""
         return abs(self.median - self.static)
 
 
 def steady(rows: pl.DataFrame, settle_ms: int = SETTLE_MS) -> tuple[int, int]:
-    """The phase in which every queue wants more: from, to, in ms. Raises ValueError where there is
-    none. `rows`: containers with `queue`, `is_am` and `allocated_ms`.
+    """Return the phase in which every queue wants more: its begin and end, in ms. Raises ValueError
+    if there is none. `rows`: containers with `queue`, `is_am` and `allocated_ms`.
     """
     tasks = rows.filter(~pl.col("is_am")).group_by("queue")
     spans = tasks.agg(first=pl.col("allocated_ms").min(), last=pl.col("allocated_ms").max())
@@ -71,8 +71,8 @@ def static_counts(
     weights: Mapping[str, float],
     capacity: Sequence[float],
 ) -> dict[str, float]:
-    """How many containers the static allocation gives each leaf queue, by path. `containers`: what
-    one takes; `weights`: of every queue on the way, 1 where it is not named.
+    """Return how many containers the static allocation gives each leaf queue, by path.
+    `containers`: the size of one; `weights`: of every queue on the way, 1 if it is not named.
     """
     nodes: dict[str, Node] = {}
 
@@ -95,7 +95,7 @@ def static_counts(
 
 
 def leaves_of(run: Run, settle_ms: int = SETTLE_MS) -> tuple[tuple[int, int], dict[str, Leaf]]:
-    """The steady phase of a run, and its leaf queues by path. Raises ValueError."""
+    """Return the steady phase of a run, and its leaf queues by path. Raises ValueError."""
     queues = {each["id"]: each["queue"] for each in run.facts["applications"]}
     rows = run.containers().with_columns(
         queue=pl.col("application").replace_strict(queues, return_dtype=pl.String),
@@ -133,7 +133,9 @@ def _mean(rows: pl.DataFrame, from_ms: int) -> float:
 def _mean_size(
     rows: pl.DataFrame, phase: tuple[int, int], resources: Sequence[str]
 ) -> tuple[float, ...]:
-    """Of the containers that it holds in the phase, each as long as it is there."""
+    """Return the mean of the containers that it has in the phase, each weighted by its time
+    there.
+    """
     inside = rows.with_columns(
         ms=(
             pl.min_horizontal("finished_ms", pl.lit(phase[1]))

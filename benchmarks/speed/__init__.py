@@ -1,1 +1,3 @@
-"""How fast: the bridge beside CapacityScheduler, the simulator, SLS, H-DRF, bare kernels."""
+"""Measurements of speed: the bridge compared with CapacityScheduler, the simulator, SLS, H-DRF,
+bare kernels.
+"""

@@ -32,7 +32,7 @@ TARGET = ROOT / "jvm-bridge" / "bench" / "target"
 JVM_LIMIT_S = 600
 QUEUES = 4
 
-# What both are given to do. `full` is warm: the JIT needs 25-40 s of churn on two cores.
+# The task of both schedulers. `full` is warm: the JIT needs 25-40 s of churn on two cores.
 FULL = {
     "nodes": 1000, "slots": 40, "applications": 200, "warm_s": 45, "windows": 4, "window_s": 5,
     "settle_s": 15, "paced_windows": 4, "paced_window_s": 8,
@@ -48,17 +48,17 @@ POLICIES = {
     "dress": ("drf", "dress"),
     "dress_ticks": ("drf", "dress, options: {eager: false}"),
 }
-"""What `--policy` measures: the policy between the queues, and the one in each leaf (None: the
-same instance governs the leaves).
+"""What `--policy` measures: the policy between the queues, and the one in each leaf (None: the same
+instance schedules the leaves).
 """
 
 
 class BenchError(Exception):
-    """The bench cannot run, or what it measured is worth nothing; the text says why."""
+    """The bench cannot run, or its measurement has no value; the text says why."""
 
 
 def policy_yaml(policy: str, queues: int) -> str:
-    """The YAML of one of POLICIES over `queues` leaf queues of equal guarantee."""
+    """Return the YAML of one of POLICIES over `queues` leaf queues of equal guarantee."""
     root, leaf = POLICIES[policy]
     lines = ["version: 1", "kind: policy", f"policy: {root}", "queues:"]
     inside = "" if leaf is None else f"policy: {leaf}, "
@@ -68,7 +68,7 @@ def policy_yaml(policy: str, queues: int) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """What every JVM is given: the load, its heap, our policy, where our journal goes, and the
+    """What every JVM gets: the load, its heap, our policy, the place of our journal, and the
     interpreter of the policy process.
     """
 
@@ -80,7 +80,7 @@ class Trial:
 
 
 def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
-    """The command line that measures one scheduler in one JVM."""
+    """Return the command line that measures one scheduler in one JVM."""
     jars = TARGET / "classpath.txt"
     if not jars.is_file():
         raise BenchError(f"{jars} is missing: run `make setup` first")
@@ -97,7 +97,7 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
         )
         command.append(f"conf:loomcard.setup.path={config}")
         command.append(f"conf:loomcard.python={trial.python.absolute()}")
-        # What is measured is speed: a second of a busy machine shall not end in the fallback.
+        # The bench measures speed: a second of a busy machine shall not end in the fallback.
         command.append("conf:loomcard.round.deadline-ms=10000")
         command.append("conf:loomcard.round.hard-deadline-ms=30000")
         command.append("conf:loomcard.start.grace-ms=30000")
@@ -107,7 +107,7 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
 
 
 def measure(scheduler: str, number: int, trial: Trial) -> Iterator[Window]:
-    """The windows of one JVM, as they come."""
+    """Yield the windows of one JVM, as they come."""
     with tempfile.TemporaryDirectory(prefix="loomcard-bench-") as folder:
         log = Path(folder, "stderr")
         with log.open("w") as errors:
@@ -140,7 +140,7 @@ def check(window: Window) -> None:
 
 
 def table(windows: Sequence[Window], schedulers: Sequence[str]) -> Table:
-    """All figures as minimum / median / maximum over the windows."""
+    """Return all figures as minimum / median / maximum over the windows."""
     result = Table(title="minimum / median / maximum over windows")
     result.add_column("")
     for scheduler in schedulers:
@@ -159,12 +159,12 @@ def _digits(value: float) -> int:
 
 
 def run(schedulers: Sequence[str], rounds: int, trial: Trial) -> Iterator[Window]:
-    """The windows of `rounds` rounds, in each of which every scheduler has one JVM."""
+    """Yield the windows of `rounds` rounds; in each round every scheduler has one JVM."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("")
         for number in range(rounds):
-            # Every other round runs the other way round, so that nobody is always first.
+            # Every other round runs in reverse order, so that no scheduler is always first.
             for scheduler in schedulers if number % 2 == 0 else list(reversed(schedulers)):
                 label = f"round {number + 1} of {rounds}, {scheduler}"
                 progress.update(task, description=f"{label}: starting, filling, warming up")
@@ -203,7 +203,7 @@ def main(
     load = (QUICK if quick else FULL) | {k: v for k, v in sizes.items() if v is not None}
     trial = Trial(load, heap, policy, journal, python)
     schedulers = [THEIRS, OURS, *(["fair"] if fair else [])]
-    # Ended by a signal, the bench still ends its JVM.
+    # If a signal ends the bench, it still ends its JVM.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     windows = []
     try:

@@ -1,8 +1,9 @@
-"""The bench of Carbyne: CPU time of a whole decision beside ``tetris`` on the same cluster (E10).
+"""The bench of Carbyne: CPU time of a whole decision compared with ``tetris`` on the same cluster
+(E10).
 
-A thousand nodes are full of the jobs of the workload ``carbyne-tpcds``, of whose tasks so many wait
-at all times. Nodes and AMs report once a second, each at its own millisecond; what a heartbeat
-frees is given out again. docs/benchmarks/speed.md says what is measured. Run it with
+A thousand nodes are full of jobs of the workload ``carbyne-tpcds``, and a given number of their
+tasks wait at all times. Nodes and AMs report once per second, each at its own millisecond; what a
+heartbeat frees is given out again. docs/benchmarks/speed.md says what is measured. Run it with
 `make bench-carbyne`.
 """
 
@@ -35,17 +36,19 @@ from loomcard.workload.scenario import Scenario
 NODES = 1_000
 PENDING = (10_000, 50_000)
 LIVE = 200
-"""About so many jobs live at a time, whatever the count of waiting tasks: they are wider then."""
+"""About this many jobs live at a time, whatever the count of waiting tasks: with more tasks the
+jobs are wider.
+"""
 WIDE = 10_000
-"""With the workload's own widths, ``LIVE`` jobs have about so many waiting tasks."""
+"""With the workload's own widths, ``LIVE`` jobs have about this many waiting tasks."""
 WARM_MS = 40_000
-"""For so long the cluster runs under `drf` before the policy comes that is measured: cheap rounds,
-and every job holds something.
+"""The cluster runs this long under `drf` before the policy that is measured: rounds are cheap, and
+then every job has containers.
 """
 
 
 def scenario(nodes: int, pending: int, seed: int = 1) -> Scenario:
-    """The cluster, and more jobs than a run needs; when they come is the load's business."""
+    """Return the cluster, and more jobs than a run needs; the load decides when they come."""
     wide = max(1.0, pending / WIDE)
     vary = {"jobs": LIVE * 6, "servers": nodes, "width": 16 * wide, "widest": 600 * wide}
     found = load(Path("carbyne-tpcds"), seed=seed, vary=vary)
@@ -53,9 +56,11 @@ def scenario(nodes: int, pending: int, seed: int = 1) -> Scenario:
 
 
 class Load:
-    """A full cluster under ``policy``, in which about ``pending`` tasks wait: jobs come as others
-    end. ``decide_ms`` and ``answer_ms`` hold CPU times, one a round: of the policy, and of the
-    policy process (with the mirror, without the messages' text).
+    """A full cluster under ``policy``, in which about ``pending`` tasks wait: new jobs come when
+    others end.
+
+    ``decide_ms`` and ``answer_ms`` are CPU times, one per round: of the policy, and of the policy
+    process (with the mirror, without the messages' text).
     """
 
     def __init__(self, policy: str, nodes: int, pending: int, warm_ms: int = WARM_MS) -> None:
@@ -73,14 +78,16 @@ class Load:
         timed(self.rm.session, "answer", self.answer_ms)
 
     def step(self) -> None:
-        """The next millisecond at which anything happens."""
+        """Advance to the next millisecond at which anything happens."""
         while self.rm.state.pending_total < self.pending:
             self.simulation._submit(next(self.coming))
         self.simulation.clock.advance()
         self.simulation._settle()
 
     def rounds(self, count: int) -> dict[str, float]:
-        """So many rounds that had something to decide; their mean CPU times and what they did."""
+        """Run this many rounds that had something to decide. Return their mean CPU times and what
+        they did.
+        """
         self.decide_ms.clear()
         self.answer_ms.clear()
         first, began_ms = self.rm._next["container"], self.simulation.clock.now
@@ -99,11 +106,11 @@ class Load:
 
 
 def measure(policies: list[str], nodes: int, pending: int, repeats: int, rounds: int) -> Any:
-    """One count of waiting tasks: the policies take turns, each on its own cluster."""
+    """Measure one count of waiting tasks: the policies take turns, each on its own cluster."""
     loads = [Load(policy, nodes, pending) for policy in policies]
     freeze()
     for each in loads:
-        each.rounds(rounds)  # first schedules of all jobs
+        each.rounds(rounds)  # the first schedules of all jobs
     found = in_turns(loads, repeats, lambda each: each.rounds(rounds))
     base = found[policies[0]]
     return [
@@ -114,7 +121,7 @@ def measure(policies: list[str], nodes: int, pending: int, repeats: int, rounds:
 
 
 def table(cells: list[dict[str, Any]]) -> Table:
-    """Minimum / median / maximum over repeats of the times; medians of what was there."""
+    """Return minimum / median / maximum over repeats for the times, and medians for the counts."""
     result = Table(title="CPU ms of a decision: minimum / median / maximum over repeats")
     names = ("waiting", "policy", "decide", "ratio", "p99", "with mirror", "allocated", "jobs")
     for name in (*names, "running"):

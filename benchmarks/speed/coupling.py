@@ -1,8 +1,8 @@
-"""The bench of Coupling: CPU time of the policy process for a second of a cluster whose nodes beat
-once a second, beside ``fair`` on the same cluster.
+"""The bench of Coupling: CPU time of the policy process per second of a cluster whose nodes send a
+heartbeat once per second, compared with ``fair`` on the same cluster.
 
-Five thousand nodes are full of MapReduce jobs, of which so many live at all times. Coupling hears
-every heartbeat, ``fair`` what changes alone. docs/benchmarks/speed.md says what is measured. Run
+Five thousand nodes are full of MapReduce jobs; their number is the same at all times. Coupling gets
+every heartbeat, ``fair`` gets only the changes. docs/benchmarks/speed.md says what is measured. Run
 it with `make bench-coupling`.
 """
 
@@ -32,11 +32,11 @@ from loomcard.workload.scenario import Scenario
 
 NODES = 5_000
 SLOTS = 4
-"""Of a node: containers of one size."""
+"""Containers of one size per node."""
 JOBS = 50
-"""Live at a time."""
+"""Number of jobs that live at a time."""
 WARM_MS = 15_000
-"""For so long jobs come and the cluster fills, under the policy that is measured."""
+"""Jobs come and the cluster fills for this long, under the policy that is measured."""
 WORKLOAD = """
 version: 1
 kind: workload
@@ -69,8 +69,8 @@ generate:
 
 
 def scenario(nodes: int) -> Scenario:
-    """Racks of forty nodes, and more jobs than a run needs: of so many maps each that those that
-    live fill the cluster one and a half times.
+    """Return racks of forty nodes, and more jobs than a run needs. Each has so many maps that the
+    jobs that live fill the cluster one and a half times.
     """
     racks = "\n".join(
         f"    - {{name: r{first}x, count: {min(40, nodes - first)}, rack: r{first},"
@@ -78,7 +78,7 @@ def scenario(nodes: int) -> Scenario:
         for first in range(0, nodes, 40)
     )
     maps = max(1, nodes * SLOTS * 3 // 2 // JOBS)
-    reduces = min(20, max(1, nodes * SLOTS // (4 * JOBS)))  # all together leave room for maps
+    reduces = min(20, max(1, nodes * SLOTS // (4 * JOBS)))  # together they leave room for maps
     text = WORKLOAD.format(beat=BEAT_MS, racks=racks, jobs=JOBS * 4, maps=maps, reduces=reduces)
     return build(text, "bench", Path(), seed=1)
 
@@ -98,7 +98,7 @@ class Load:
         timed(self.rm.session, "answer", self.answer_ms)
 
     def run(self, ms: int) -> None:
-        """So much time of the cluster. Raises RuntimeError where nothing goes on."""
+        """Run the cluster for that long. Raises RuntimeError if nothing happens any more."""
         until = self.simulation.clock.now + ms
         while self.simulation.clock.now < until:
             while len(self.rm.state.applications) < JOBS:
@@ -108,7 +108,9 @@ class Load:
             self.simulation._settle()
 
     def window(self, ms: int) -> dict[str, float]:
-        """So much time of the cluster: CPU ms for each second of it, and what was done in it."""
+        """Run the cluster for that long. Return the CPU ms per second of its time, and counts of
+        what it did.
+        """
         self.decide_ms.clear()
         self.answer_ms.clear()
         first, refused = self.rm._next["container"], sum(self.rm.refusals.values())
@@ -125,7 +127,7 @@ class Load:
 
 
 def measure(policies: list[str], nodes: int, repeats: int, ms: int, warm_ms: int) -> Any:
-    """The policies take turns, each on a cluster of its own."""
+    """Measure the policies in turns, each on a cluster of its own."""
     wanted = scenario(nodes)
     loads = [Load(policy, wanted, warm_ms) for policy in policies]
     freeze()
@@ -139,7 +141,7 @@ def measure(policies: list[str], nodes: int, repeats: int, ms: int, warm_ms: int
 
 
 def table(cells: list[dict[str, Any]]) -> Table:
-    """Minimum / median / maximum over repeats of the times; medians of what was done."""
+    """Return minimum / median / maximum over repeats for the times, and medians for the counts."""
     result = Table(title="CPU ms for each second of the cluster: minimum / median / maximum")
     for name in ("policy", "decide", "ratio", "with mirror", "its ratio", "rounds", "allocated",
                  "running"):  # fmt: skip

@@ -1,8 +1,8 @@
 """The bench of H-DRF: CPU microseconds of one whole decision, by applications, queues and shapes.
 
 A decision is one container that ends and the policy's choice of what follows it, in a full cluster
-of ten servers: everything that ``decide`` does, but for the records that cross the wire. In some
-cells a second passes between two, so that states are reported and preemption looks.
+of ten servers: everything that ``decide`` does, except for the records that cross the wire. In some
+cells a second passes between two decisions, so that states are reported and preemption looks.
 docs/benchmarks/speed.md says what is measured. Run it with `make bench-hdrf`.
 """
 
@@ -31,24 +31,24 @@ from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNo
 
 SERVERS = 10
 TASKS = 3
-"""An application holds about so many."""
+"""An application has about this many running tasks."""
 SIZES = ((1024, 1), (2048, 1), (1024, 2))
-"""Of the tasks of a simulation."""
+"""Sizes of the tasks of a simulation."""
 ASKED = 1_000_000
-"""What an application asks for: more than it ever gets."""
+"""What an application asks for, which is more than it ever gets."""
 DECISIONS = 150
-"""A repeat has so many."""
+"""Number of decisions per repeat."""
 WATCHED = {"preempt_after_ms": 1_000, "preempt_grace_ms": 1_000, "preempt_cooldown_ms": 0}
 """Options of the cells in which preemption looks."""
 NAP_EVERY, NAPPING = 10, 3
-"""There so many applications let go of all they hold, once in so many decisions, and ask again a
-second later: they are starved then.
+"""In those cells, once in ``NAP_EVERY`` decisions, ``NAPPING`` applications give back all their
+containers and ask again a second later: then they are starved.
 """
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cluster: its applications, its leaf queues, how many shapes of task there are, and how many
+    """A cluster: its applications, its leaf queues, the number of shapes of task, and the number of
     levels of queues. ``watched``: decisions are a second apart, not a millisecond, and preemption
     is on.
     """
@@ -87,13 +87,13 @@ class Load:
         settings = {"round_containers": 10**6, "saved_every_ms": 10**9}
         types = ["memory_mb", "vcores"]
         self.session = Session(r.Hello(r.SCHEMA, 1, "bench", "3.4.2", types, [], settings))
-        self.running: dict[int, int] = {}  # by container its application
+        self.running: dict[int, int] = {}  # container -> its application
         self.left = dict.fromkeys(range(1, cell.applications + 1), ASKED)  # what each asks for
         self.napping: list[int] = []
-        self.taken: dict[int, int] = {}  # when a container that is preempted is killed
+        self.taken: dict[int, int] = {}  # container -> time when a preempted one is killed
         self.counts = Counter[str]()
-        """What there was since the start: containers given out and taken, decisions in which states
-        were reported, and in which preemption looked.
+        """Counts since the start: containers given out and taken, decisions in which states were
+        reported, and decisions in which preemption looked.
         """
         self.step_ms, self.look_ms = 1_000 if cell.watched else 1, 0
         self.free = [amount * SERVERS for amount in each]
@@ -109,7 +109,7 @@ class Load:
             pass
 
     def decide(self) -> int:
-        """One batch and its plan, which is carried out; how many containers it started."""
+        """Send one batch and carry out its plan; return how many containers it started."""
         self.now, self.rounds = self.now + self.step_ms, self.rounds + 1
         for number in [n for n, at_ms in self.taken.items() if at_ms <= self.now]:
             self.end(number, "preempted")
@@ -140,24 +140,24 @@ class Load:
         return len(given)
 
     def _looked(self) -> bool:
-        """Whether preemption looked who is starved in this decision."""
+        """Return whether preemption checked in this decision which queues are starved."""
         tree: Any = self.session.tree
         before, self.look_ms = self.look_ms, tree.instances[0].memory.preemption.look_ms
         return before != self.look_ms
 
     def end(self, number: int, kind: str = "completed") -> None:
-        """A container ends."""
+        """End a container."""
         add_all([self.free], self.size[self.running.pop(number) - 1])
         self.taken.pop(number, None)
         self.waiting.append(r.ContainerCompletedRecord(self.now, number, kind, 0))
 
     def ask(self, application: int, count: int) -> None:
-        """From now on it asks for so many."""
+        """Let an application ask for this many containers from now on."""
         self.left[application] = count
         self.waiting.append(_asked(application, self.size[application - 1], count))
 
     def nap(self) -> None:
-        """Some applications hold and ask for nothing."""
+        """Let some applications give back all containers and ask for nothing."""
         self.napping = self.random.sample(list(self.left), NAPPING)
         for application in self.napping:
             self.ask(application, 0)
@@ -165,13 +165,15 @@ class Load:
             self.end(number)
 
     def wake(self) -> None:
-        """They ask again."""
+        """Let them ask again."""
         for application in self.napping:
             self.ask(application, ASKED)
         self.napping = []
 
     def churn(self, ends: int) -> float:
-        """So many containers end, one after the other; CPU microseconds of one decision."""
+        """End this many containers, one after the other; return the CPU microseconds per
+        decision.
+        """
         spent = 0.0
         tree: Any = self.session.tree
         run = tree.run
@@ -209,7 +211,9 @@ def _asked(number: int, size: tuple[int, int], count: int) -> Any:
 
 
 def _paths(cell: Cell) -> Iterator[str]:
-    """Of the leaf queues: in a row, or below as many parents as each has children."""
+    """Yield the paths of the leaf queues: all at one level, or below as many parents as each has
+    children.
+    """
     if cell.depth == 1:
         yield from (f"root.q{n}" for n in range(cell.queues))
     else:
@@ -229,8 +233,9 @@ def _queues(paths: list[str]) -> Mapping[str, Any]:
 
 
 def simulated(policy: str, applications: int) -> float:
-    """CPU microseconds a container of a whole simulation, simulator included: 100 nodes kept full
-    by so many applications in ten queues, 20,000 tasks or two an application.
+    """Return the CPU microseconds per container of a whole simulation, simulator included: 100
+    nodes that this many applications in ten queues keep full, with 20,000 tasks in all or two per
+    application.
     """
     random = Random(1)  # noqa: S311 - no secret
     inner = f"{{policy: {policy}}}" if policy == "drf" else "{}"
@@ -252,7 +257,7 @@ def simulated(policy: str, applications: int) -> float:
 
 
 def measure(cells: tuple[Cell, ...], repeats: int, decisions: int) -> list[dict[str, Any]]:
-    """All cells, one after the other."""
+    """Measure all cells, one after the other."""
     found = []
     for cell in cells:
         load = Load(cell)
@@ -266,8 +271,8 @@ def measure(cells: tuple[Cell, ...], repeats: int, decisions: int) -> list[dict[
 
 
 def table(cells: list[dict[str, Any]]) -> Table:
-    """Minimum / median / maximum over repeats, and how often states were reported and
-    preemption looked, and what it took, in all of them.
+    """Return minimum / median / maximum over repeats. Return also how often states were reported
+    and preemption looked, and how many containers it took, in all repeats.
     """
     result = Table(title="CPU microseconds a decision: minimum / median / maximum over repeats")
     for name in ("applications", "queues", "shapes", "levels", "reported", "looked", "taken", "us"):

@@ -31,7 +31,7 @@ MEASURED: Final[Mapping[str, Sequence[str]]] = {
 
 
 def cpu_ms(arguments: Sequence[str]) -> float:
-    """Milliseconds of CPU time that Python takes for these arguments."""
+    """Return the milliseconds of CPU time that Python takes for these arguments."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         child = os.posix_spawn(
@@ -60,7 +60,7 @@ def main() -> None:
         for name, arguments in MEASURED.items():
             times[name].append(cpu_ms(arguments))
     for each in times.values():
-        del each[0]  # wrote or read what is cached afterwards
+        del each[0]  # the first run filled the caches
     beside = median(times[BESIDE])
     print(f"CPU time in ms, {repeats} repeats; ratio of medians to `{BESIDE}`")
     print(f"{'':<28}{'min':>8}{'median':>8}{'max':>8}{'ratio':>8}")

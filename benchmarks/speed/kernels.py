@@ -13,16 +13,16 @@ LENGTH_MS = (20_000, 40_000)
 
 
 def lengths(tasks: int) -> list[int]:
-    """For how long each task runs, in ms."""
+    """Return how long each task runs, in ms."""
     rng = Random(1)  # noqa: S311 - no secret
     return [rng.randint(*LENGTH_MS) for _ in range(tasks)]
 
 
 def on_simpy(lengths_ms: list[int], slots: int) -> tuple[float, int]:
-    """CPU seconds, and when the last of the tasks ended that shared ``slots`` slots, first come
-    first served. Raises ImportError where SimPy is not installed.
+    """Return the CPU seconds, and when the last task ended. The tasks share ``slots`` slots in
+    order of arrival. Raises ImportError if SimPy is not installed.
     """
-    import simpy  # of the developer's packages, not of the product's
+    import simpy  # a package for developers, not one of the product's
 
     environment, waiting = simpy.Environment(), iter(lengths_ms)
 
@@ -38,7 +38,7 @@ def on_simpy(lengths_ms: list[int], slots: int) -> tuple[float, int]:
 
 
 def on_ours(lengths_ms: list[int], slots: int) -> tuple[float, int]:
-    """The same on the simulator's Clock."""
+    """Do the same on the simulator's Clock."""
     clock, waiting = Clock(), iter(lengths_ms)
 
     def ended() -> None:

@@ -1,5 +1,5 @@
-"""What the benches of single policies have in common: simulated clusters whose jobs come as a load
-wants them, and CPU times taken in turns.
+"""Common code of the benches of single policies: simulated clusters whose jobs come when a load
+wants them, and CPU times measured in turns.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from loomcard.workload.scenario import Scenario
 FAR_MS = 10**12
 BEAT_MS = 1_000
 Row = dict[str, float]
-"""What one repeat measured, by name."""
+"""The measurements of one repeat, by name."""
 
 
 class OfPolicy(Protocol):
-    """A load's policy names it."""
+    """A load with the name of its policy."""
 
     policy: str
 
@@ -31,13 +31,13 @@ Load = TypeVar("Load", bound=OfPolicy)
 
 
 def far(wanted: Scenario) -> Scenario:
-    """When jobs come is the load's business."""
+    """Move all submissions far into the future: the load decides when jobs come."""
     later = [msgspec.structs.replace(app, submit_ms=FAR_MS) for app in wanted.applications]
     return msgspec.structs.replace(wanted, applications=later)
 
 
 def policy_config(policy: str) -> dict[str, Any]:
-    """A policy configuration with one queue under ``policy``."""
+    """Return a policy configuration with one queue under ``policy``."""
     return compile_config(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
 
 
@@ -55,7 +55,9 @@ def timed(holder: Any, name: str, spent_ms: list[float]) -> None:
 
 
 def freeze() -> None:
-    """As the policy process does: the simulator's workload is not the collector's to walk."""
+    """Freeze the collector as the policy process does, so that it does not walk the simulator's
+    workload.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -64,8 +66,8 @@ def freeze() -> None:
 def in_turns(
     loads: Sequence[Load], repeats: int, measured: Callable[[Load], Row]
 ) -> dict[str, list[Row]]:
-    """What each load ``measured``, by policy: one after the other, the other way round every second
-    time.
+    """Return what each load ``measured``, by policy: one after the other, in reverse order every
+    second time.
     """
     found: dict[str, list[Row]] = {each.policy: [] for each in loads}
     for repeat in range(repeats):
@@ -75,16 +77,16 @@ def in_turns(
 
 
 def ratio(rows: Sequence[Mapping[str, float]], base: Sequence[Row], name: str) -> Row:
-    """The spread of a figure divided by that of the same repeat under another policy."""
+    """Return the spread of a figure divided by that of the same repeat under another policy."""
     return spread([row[name] / other[name] for row, other in zip(rows, base, strict=True)])
 
 
 def spread(values: list[float]) -> Row:
-    """Minimum, median and maximum."""
+    """Return minimum, median and maximum."""
     rounded = [round(value, 3) for value in values]
     return {"min": min(rounded), "median": median(rounded), "max": max(rounded)}
 
 
 def spreads(rows: Sequence[Row]) -> dict[str, Row]:
-    """The spread of every figure over the repeats."""
+    """Return the spread of every figure over the repeats."""
     return {name: spread([row[name] for row in rows]) for name in rows[0]}

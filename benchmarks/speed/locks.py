@@ -1,6 +1,7 @@
-"""Who holds the scheduler's lock for how long, in a large cluster with one user at every bound.
+"""Who keeps the scheduler's lock, and for how long, in a large cluster with one user at every
+bound.
 
-A lock that notes its holds takes the place of YARN's (`LockHolds.java`); the policy is the real
+A lock that records how long it is kept replaces YARN's (`LockHolds.java`); the policy is the real
 one, behind the real bridge. Run it with `make locks`; docs/benchmarks/speed.md says more.
 """
 
@@ -50,16 +51,18 @@ class Phase(msgspec.Struct):
     holds: list[Hold]
 
     def longest_write_ms(self) -> float:
-        """The longest time for which nobody else could do anything."""
+        """Return the longest time for which no other thread could do anything."""
         return max((h.longest_ms for h in self.holds if h.mode == "write"), default=0.0)
 
     def longest_write_cpu_ms(self) -> float:
-        """The most that a holder did meanwhile, whatever else the machine was doing."""
+        """Return the most CPU time of one such hold, which does not depend on the machine's other
+        work.
+        """
         return max((h.longest_cpu_ms for h in self.holds if h.mode == "write"), default=0.0)
 
 
 def phases(load: dict[str, int], heap: str) -> Iterator[Phase]:
-    """The phases, as the JVM comes to them."""
+    """Yield the phases, as the JVM reaches them."""
     queues = "".join(f"  q{i}: {{}}\n" for i in range(load["queues"]))
     yaml = f"version: 1\nkind: policy\npolicy: drf\nqueues:\n{queues}"
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
@@ -99,7 +102,7 @@ def phases(load: dict[str, int], heap: str) -> Iterator[Phase]:
 
 
 def table(phase: Phase) -> Table:
-    """The longest holds of one phase."""
+    """Return the longest holds of one phase."""
     waited = (
         f"; {phase.waits} containers waited {phase.median_wait_ms:.0f} ms, at most "
         f"{phase.longest_wait_ms:.0f} ms" if phase.waits else ""

@@ -1,4 +1,4 @@
-"""The bench of the simulator: how long, and in how much memory, for how many tasks.
+"""The bench of the simulator: its time and memory, by the number of tasks.
 
 Each cell runs in a process of its own. docs/benchmarks/speed.md says what is measured and what is
 not. Run it with `make bench-simulator`.
@@ -28,7 +28,7 @@ from loomcard.simulator import simulate
 POLICIES = ("drf", "capacity", "tetris")
 NODES = (100, 5_000)
 FULL = {10_000: 3, 100_000: 3, 1_000_000: 1}
-"""Tasks: how often each cell of so many is measured."""
+"""By the number of tasks: how often each cell of that size is measured."""
 QUICK = {10_000: 1, 30_000: 1}
 KERNEL_TASKS = 200_000
 KERNEL_SLOTS = 1_600
@@ -42,7 +42,7 @@ class BenchError(Exception):
 
 
 def measure(cell: Cell) -> Figures:
-    """One cell, in a process of its own. Raises BenchError."""
+    """Measure one cell, in a process of its own. Raises BenchError."""
     command = [sys.executable, "-m", "benchmarks.speed.simulator_cell"]
     done = subprocess.run(  # noqa: S603
         command, input=msgspec.json.encode(cell), capture_output=True, timeout=CELL_LIMIT_S,
@@ -54,8 +54,8 @@ def measure(cell: Cell) -> Figures:
 
 
 def line(measured: Iterable[Figures]) -> list[dict[str, float | int | str]]:
-    """One object per policy, cluster and count of tasks: medians over repeats; of the peak memory
-    the largest.
+    """Return one object per policy, cluster and count of tasks: medians over repeats, but the
+    largest peak memory.
     """
     found: list[dict[str, float | int | str]] = []
     for (policy, nodes, tasks), runs in _by_cell(measured).items():
@@ -78,7 +78,7 @@ def _by_cell(measured: Iterable[Figures]) -> dict[tuple[str, int, int], list[Fig
 
 
 def table(measured: Iterable[Figures]) -> Table:
-    """All cells, CPU time as minimum / median / maximum over repeats."""
+    """Return a table of all cells, CPU time as minimum / median / maximum over repeats."""
     result = Table(title="simulated tasks: minimum / median / maximum over repeats")
     columns = ("policy", "nodes", "tasks", "CPU us a task", "tasks per CPU s", "seconds",
                "peak MB", "use")  # fmt: skip
@@ -96,8 +96,8 @@ def table(measured: Iterable[Figures]) -> Table:
 
 
 def bare_kernels(tasks: int) -> dict[str, float | int]:
-    """Timed completions per CPU second: SimPy's kernel, and ours. Raises BenchError where they do
-    not end at the same time.
+    """Return the timed completions per CPU second of SimPy's kernel and of ours. Raises BenchError
+    if they do not end at the same time.
     """
     lengths_ms = kernels.lengths(tasks)
     theirs, their_end = kernels.on_simpy(lengths_ms, KERNEL_SLOTS)
@@ -109,7 +109,7 @@ def bare_kernels(tasks: int) -> dict[str, float | int]:
 
 
 def beside_sls(trace: sls.Trace) -> Iterator[dict[str, float | int | str]]:
-    """YARN's load simulator and ours on the same trace, under each of its schedulers. Raises
+    """Run YARN's load simulator and ours on the same trace, under each of its schedulers. Raises
     SlsError.
     """
     sls.resolve()

@@ -1,4 +1,5 @@
-"""One cell of the bench of the simulator, in a process of its own: so its peak memory is its own.
+"""One cell of the bench of the simulator, in a process of its own, so that its peak memory is its
+own.
 
 The cell comes as JSON on standard input; its figures go to standard output as one line of JSON.
 """
@@ -14,9 +15,8 @@ from loomcard.simulator import simulate
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What one cell took: only the simulation itself is timed, the peak is the whole process's.
-
-    ``before_mb``: the peak before the simulation began, its workload included.
+    """The cost of one cell: only the simulation itself is timed, the peak is that of the whole
+    process. ``before_mb``: the peak before the simulation began, its workload included.
     """
 
     cell: Cell
@@ -26,7 +26,7 @@ class Figures(msgspec.Struct, frozen=True):
     peak_mb: int
     simulated_s: float
     containers: int
-    utilization: float  # of the resource that is scarcest, over the whole run
+    utilization: float  # use of the scarcest resource, over the whole run
 
 
 def measure(cell: Cell) -> Figures:

@@ -1,4 +1,4 @@
-"""What the bench of the simulator gives it to do: cells, and the scenario of each."""
+"""The work that the bench gives to the simulator: cells, and the scenario of each."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from loomcard.config import compile_config
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 NODE = (32_768, 16)
-"""MB and vcores of every node."""
+"""Memory in MB and vcores of every node."""
 SIZES = ((1_024, 1), (4_096, 1), (2_048, 2), (6_144, 1))
-"""Of tasks, one an application, in turn: some lack memory first, some vcores."""
+"""Sizes of tasks; each application uses the next one. Some run out of memory first, some of
+vcores.
+"""
 TASKS = 100
-"""Of an application: as many as the 80 maps and 20 reduces of a middling job."""
+"""Tasks of an application: as many as the 80 maps and 20 reduces of a middling job."""
 LENGTH_MS = (20_000, 40_000)
 ALIVE = 200
-"""Applications at the start, at least; from then on as many come as end."""
+"""Least number of applications at the start; after that one comes for each that ends."""
 TYPES = ["memory_mb", "vcores"]
 
 
@@ -37,8 +39,8 @@ class Cell(msgspec.Struct, frozen=True):
 def cells(
     policies: Sequence[str], nodes: Sequence[int], repeats: Mapping[int, int]
 ) -> Iterator[Cell]:
-    """Every policy on every cluster with every count of tasks, small ones first; ``repeats``: how
-    often, by the count of tasks. The cells of one count take turns.
+    """Yield every policy on every cluster with every count of tasks, small ones first. ``repeats``:
+    how often, by the count of tasks. The cells of one count take turns.
     """
     for tasks, times in sorted(repeats.items()):
         for repeat in range(times):
@@ -48,13 +50,13 @@ def cells(
 
 
 def config(policy: str) -> dict[str, object]:
-    """The compiled configuration of one leaf queue under ``policy``."""
+    """Return the compiled configuration of one leaf queue under ``policy``."""
     return compile_config(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
 
 
 def scenario(cell: Cell, heartbeat_ms: int = 0) -> Scenario:
-    """A cluster kept full: enough applications at the start to fill it, and then one each time
-    that, at full use, another has been worked off.
+    """Return a cluster that stays full: enough applications to fill it come at the start, and later
+    one comes each time that, at full use, the work of another is done.
     """
     rng = Random(cell.seed)  # noqa: S311 - no secret
     count = -(-cell.tasks // TASKS)
@@ -81,16 +83,16 @@ def _stage(size: tuple[int, int], tasks: int, rng: Random) -> Stage:
 
 
 def _whole() -> float:
-    """How many nodes one application of the mean size fills with all its tasks at once."""
+    """Return how many nodes one application of the mean size fills with all its tasks at once."""
     part = [sum(s[r] for s in SIZES) / len(SIZES) / NODE[r] for r in range(len(NODE))]
     return TASKS * max(part)
 
 
 def _filling(nodes: int) -> int:
-    """How many applications fill so many nodes with all their tasks at once."""
+    """Return how many applications fill this many nodes with all their tasks at once."""
     return round(nodes / _whole())
 
 
 def _work_ms() -> float:
-    """For how long an application keeps one node busy."""
+    """Return how long an application keeps one node busy, in ms."""
     return _whole() * sum(LENGTH_MS) / 2

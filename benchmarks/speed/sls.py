@@ -2,7 +2,7 @@
 
 SLS runs the production ResourceManager in real time, with simulated NodeManagers and AMs in the
 same JVM. It takes a trace of kind SYNTH; all its jobs are alike here, so that both simulators play
-the very same one.
+exactly the same trace.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LIMIT_S = 900
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """Equal jobs of maps, and reduces after them, on equal nodes."""
+    """Equal jobs on equal nodes; each has maps and then reduces."""
 
     nodes: int = 100
     node: tuple[int, int] = (32_768, 16)
@@ -53,13 +53,14 @@ class Trace(msgspec.Struct, frozen=True):
 
     @property
     def containers(self) -> int:
-        """Of all jobs, AMs included."""
+        """Return the containers of all jobs, AMs included."""
         return self.jobs * (self.maps + self.reduces + 1)
 
 
 class SlsRun(msgspec.Struct, frozen=True):
-    """What one run took: wall time from the first submission to the end of the last job, and that,
-    CPU and peak memory of the whole JVM. ``submitted_ms``: when each job came, from the first on.
+    """The cost of one run: wall time from the first submission to the end of the last job; wall
+    time, CPU and peak memory of the whole JVM. ``submitted_ms``: when each job came, from the first
+    on.
     """
 
     scheduler: str
@@ -75,7 +76,7 @@ class SlsError(Exception):
 
 
 def resolve() -> None:
-    """Let Maven bring SLS and what it needs. Raises SlsError."""
+    """Let Maven fetch SLS and its dependencies. Raises SlsError."""
     goal = [
         "dependency:copy-dependencies",
         "-DincludeScope=runtime",
@@ -105,7 +106,7 @@ def run(scheduler: str, trace: Trace) -> SlsRun:
 
 
 def write_folder(folder: Path, scheduler: str, trace: Trace) -> None:
-    """Configuration, host names and trace for one run."""
+    """Write the configuration, host names and trace for one run."""
     yarn = {
         "yarn.resourcemanager.scheduler.class": SCHEDULERS[scheduler],
         "yarn.scheduler.minimum-allocation-mb": 1024,
@@ -133,13 +134,13 @@ def write_folder(folder: Path, scheduler: str, trace: Trace) -> None:
     files = {
         "core-site.xml": configuration({"fs.defaultFS": "file:///"}),
         "yarn-site.xml": configuration(yarn),
-        # SLS starts its ResourceManager from this file alone.
+        # SLS starts its ResourceManager from this file only.
         "sls-runner.xml": configuration(yarn | runner),
         "capacity-scheduler.xml": configuration(capacity),
         "fair-scheduler.xml": '<allocations><queue name="default"/></allocations>\n',
         "log4j.properties": LOG4J,
         "trace.json": msgspec.json.encode(synth(trace)).decode(),
-        # Each NodeManager's name is looked up, and a name server would take its time over it.
+        # Each NodeManager's name is looked up, and a name server would take long for it.
         "hosts": "".join(f"127.0.0.1 {n}\n" for n in ["localhost", *_node_names(trace)]),
     }
     for name, text in files.items():
@@ -160,14 +161,16 @@ def _node_names(trace: Trace) -> list[str]:
 
 
 def configuration(settings: dict[str, Any]) -> str:
-    """A Hadoop configuration file."""
+    """Return a Hadoop configuration file."""
     line = "<property><name>{}</name><value>{}</value></property>\n"
     lines = "".join(line.format(key, value) for key, value in settings.items())
     return f"<configuration>\n{lines}</configuration>\n"
 
 
 def synth(trace: Trace) -> dict[str, Any]:
-    """The trace as SLS reads it; jobs come within the first seconds, at random times of its own."""
+    """Return the trace as SLS reads it; SLS itself chooses random times within the first seconds
+    for the jobs.
+    """
     stages = [
         ("map", 20, trace.maps, trace.map_ms, trace.map_size),
         ("reduce", 10, trace.reduces, trace.reduce_ms, trace.reduce_size),
@@ -198,7 +201,7 @@ def synth(trace: Trace) -> dict[str, Any]:
 
 
 def scenario(trace: Trace, submitted_ms: list[int]) -> Scenario:
-    """The same trace for our simulator: the same nodes, tasks, heartbeats and arrivals."""
+    """Return the same trace for our simulator: the same nodes, tasks, heartbeats and arrivals."""
     nodes = [
         ScenarioNode(f"node{i}", f"/rack{i // 10}", trace.node) for i in range(1, trace.nodes + 1)
     ]
@@ -229,8 +232,8 @@ def _command(folder: Path) -> list[str]:
 def _watch(
     command: list[str], folder: Path, trace: Trace
 ) -> tuple[list[datetime], float, resource.struct_rusage]:
-    """When each job was submitted, the seconds from the first one till all have ended, and what the
-    JVM took; it does not end by itself.
+    """Return when each job was submitted, the seconds from the first one until all have ended, and
+    the cost of the JVM; the JVM does not end by itself.
     """
     jvm = subprocess.Popen(  # noqa: S603
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -249,14 +252,14 @@ def _watch(
 
 
 def follow(log: Iterable[str], trace: Trace) -> tuple[list[datetime], float]:
-    """When each job was submitted, and the seconds from the first line that says so to the one that
-    says that all have ended. Raises SlsError if there is none.
+    """Return when each job was submitted, and the seconds from the first line that says so to the
+    line that says that all have ended. Raises SlsError if there is no such line.
     """
     submitted: list[datetime] = []
     ended, began, last = 0, 0.0, ""
     for line in log:
         last = line
-        if BROKEN in line:  # its other threads would live on for ever
+        if BROKEN in line:  # otherwise its other threads would live for ever
             break
         if SUBMITTED in line:
             began = began or perf_counter()

@@ -1,8 +1,7 @@
 """YARN's own tests, from Hadoop's published jars, against FIFO, Capacity and Loomcard.
 
-Each class runs in a JVM of its own, in a folder of its own, one after the other; a class that has
-been run is not run again. Run it with `make yarn-tests`; docs/benchmarks/yarn-tests.md has
-the tables.
+The classes run one after the other, each in a JVM and a folder of its own; a class that has been
+run is not run again. Run it with `make yarn-tests`; docs/benchmarks/yarn-tests.md has the tables.
 """
 
 import contextlib
@@ -65,13 +64,13 @@ class Chosen:
 
     @property
     def short(self) -> str:
-        """The class without its package."""
+        """Return the class without its package."""
         return self.name.rpartition(".")[2]
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """tests.yml: which classes, which methods run for none, and why tests fail."""
+    """tests.yml: which classes run, which methods run for no scheduler, and why tests fail."""
 
     classes: list[Chosen]
     left_out: dict[str, str]
@@ -79,7 +78,7 @@ class Catalog:
 
     @staticmethod
     def read(path: Path = HOME / "tests.yml") -> "Catalog":
-        """The file as it is now."""
+        """Return the content of the file."""
         text = yaml.safe_load(path.read_text())
         classes = [
             Chosen(
@@ -92,7 +91,7 @@ class Catalog:
         return Catalog(classes, text["left_out"], text["explained"])
 
     def methods_left_out(self, chosen: Chosen) -> list[str]:
-        """The methods of a class that run for no scheduler."""
+        """Return the methods of a class that run for no scheduler."""
         pairs = (key.split("#") for key in self.left_out)
         return [method for name, method in pairs if name == chosen.short]
 
@@ -107,8 +106,10 @@ def properties(path: Path, values: dict[str, object]) -> None:
 
 
 def configure(folder: Path, scheduler: str, chosen: Chosen) -> None:
-    """Hadoop's configuration for one class: every folder its own, the scheduler, and our keys."""
-    # As in YARN's own build: the hosts of its tests stand in no DNS.
+    """Write Hadoop's configuration for one class: every folder its own, the scheduler, and our
+    keys.
+    """
+    # As in YARN's own build: the hosts of its tests are in no DNS.
     own = {"hadoop.tmp.dir": folder / "scratch", "hadoop.security.token.service.use_ip": "false"}
     yarn: dict[str, object] = {
         **own,
@@ -119,7 +120,7 @@ def configure(folder: Path, scheduler: str, chosen: Chosen) -> None:
         yarn |= ours(folder, chosen)
     properties(folder / "conf" / "core-site.xml", {**own})
     properties(folder / "conf" / "yarn-site.xml", yarn)
-    # What YARN's own tests of it set: any number of AMs, and all resource types count.
+    # YARN's own tests of CapacityScheduler set: any number of AMs, and all resource types count.
     capacity = "yarn.scheduler.capacity."
     properties(
         folder / "conf" / "capacity-scheduler.xml",
@@ -134,7 +135,9 @@ def configure(folder: Path, scheduler: str, chosen: Chosen) -> None:
 
 
 def ours(folder: Path, chosen: Chosen) -> dict[str, object]:
-    """The keys of Loomcard: a node update waits for its round, so that decisions look inline."""
+    """Return the keys of Loomcard: a node update waits for its round, so that decisions look
+    inline.
+    """
     policies = HOME / "policies"
     for name, text in {
         "config": f"version: 1\nkind: policy\npolicy: {POLICIES[chosen.policy]}\n",
@@ -159,7 +162,7 @@ def ours(folder: Path, chosen: Chosen) -> dict[str, object]:
 
 
 def java_command(folder: Path, scheduler: str, chosen: Chosen, methods: list[str]) -> list[str]:
-    """The command line that runs one class."""
+    """Return the command line that runs one class."""
     jars = HOME / "target" / "classpath.txt"
     shim = sorted(SHIM.glob("loomcard-yarn-[0-9]*.jar"))
     if not jars.is_file() or not shim:
@@ -181,7 +184,7 @@ def java_command(folder: Path, scheduler: str, chosen: Chosen, methods: list[str
 def run_class(
     folder: Path, scheduler: str, chosen: Chosen, methods: list[str], limit_s: int
 ) -> None:
-    """One class in one JVM; what it wrote until its end, or until its time was over, stays."""
+    """Run one class in one JVM; what it wrote until its end, or until its time was over, stays."""
     for name in ("conf", "scratch", "data"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     configure(folder, scheduler, chosen)
@@ -201,14 +204,14 @@ def run_class(
 
 
 def stop(jvm: subprocess.Popen[Any]) -> None:
-    """End the JVM and whatever it started."""
+    """End the JVM and all processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(jvm.pid, signal.SIGKILL)
     jvm.wait()
 
 
 def outcomes(folder: Path, scheduler: str, chosen: Chosen) -> Iterator[Outcome]:
-    """What came out of a class; one more row where it did not end."""
+    """Yield the outcomes of a class; one more row if it did not end."""
     path = folder / "outcomes.jsonl"
     lines = path.read_text().splitlines() if path.is_file() else []
     ended = False
@@ -226,7 +229,9 @@ def outcomes(folder: Path, scheduler: str, chosen: Chosen) -> Iterator[Outcome]:
 
 
 def unexplained(rows: Iterable[Outcome], catalog: Catalog) -> bool:
-    """Whether a test failed, or a class was cut, for a reason that tests.yml does not give."""
+    """Return whether a test failed, or a class was cut, for a reason that tests.yml does not
+    give.
+    """
     return any(
         row.outcome in ("failed", "cut")
         and not {row.key, row.name} & set(catalog.explained.get(row.scheduler) or {})
@@ -238,8 +243,8 @@ def run(
     out: Path, schedulers: Sequence[str], classes: Sequence[Chosen], catalog: Catalog,
     *, fast: bool = False, rerun: bool = False, limit_s: int = CLASS_LIMIT_S,
 ) -> list[Outcome]:  # fmt: skip
-    """All classes under all schedulers, one after the other; those that have been run are read, but
-    with ``rerun`` those in which something failed that nobody has explained are run again.
+    """Run all classes under all schedulers, one after the other. Classes that have been run are
+    only read; with ``rerun`` those with an unexplained failure are run again.
     """
     found = []
     for chosen in classes:

@@ -1,4 +1,4 @@
-"""docs/benchmarks/yarn-tests.md: YARN's own tests under three schedulers, and why any fails."""
+"""docs/benchmarks/yarn-tests.md: YARN's own tests under three schedulers, and why tests fail."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Outcome:
 
     @property
     def key(self) -> str:
-        """Class and method."""
+        """Return class and method."""
         return f"{self.name}#{self.test}"
 
 
@@ -56,7 +56,7 @@ def table(found: Sequence[Outcome], schedulers: Sequence[str]) -> str:
 
 
 def cell(rows: Iterable[Outcome]) -> str:
-    """Passed of those that ran; skipped ones count as neither."""
+    """Return how many passed of those that ran; skipped ones count as neither."""
     rows = list(rows)
     ran = [row for row in rows if row.outcome in ("passed", "failed")]
     text = f"{sum(row.outcome == 'passed' for row in ran)}/{len(ran)}" if rows else "-"
