@@ -7,9 +7,9 @@ import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 
 /**
- * Counts allocations and measures from ask to allocation. An allocation is the moment at which the
- * scheduler's new RMContainer registers with its attempt, which every scheduler does inside its
- * commit.
+ * Counts allocations and measures the time from ask to allocation. An allocation is the moment at
+ * which the scheduler's new RMContainer registers with its attempt; every scheduler does that
+ * inside its commit.
  */
 final class AllocationWatch {
   private final Map<ApplicationAttemptId, SimulatedMaster> masters = new ConcurrentHashMap<>();
@@ -21,7 +21,7 @@ final class AllocationWatch {
     masters.put(master.attempt(), master);
   }
 
-  /** Called by the scheduler's thread, inside its commit: must stay cheap. */
+  /** Called by the scheduler's thread, inside its commit: it must stay cheap. */
   void allocated(ApplicationAttemptId attempt) {
     long now = System.nanoTime();
     allocations.increment();
@@ -43,7 +43,7 @@ final class AllocationWatch {
     waits[waited++] = nanos;
   }
 
-  /** Returns the waits in nanoseconds since the last call, sorted, and forgets them. */
+  /** Returns the waits since the last call in nanoseconds, sorted, and forgets them. */
   synchronized long[] drain() {
     long[] sorted = Arrays.copyOf(waits, waited);
     waited = 0;

@@ -15,8 +15,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEv
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEventType;
 
 /**
- * The production ResourceManager with its production dispatchers, without a web page, and with two
- * places to look in: when an allocation is made, and when a node update has been handled.
+ * The production ResourceManager with its production dispatchers, without a web page. It is
+ * observed in two places: when an allocation is made, and when a node update has been handled.
  */
 final class BenchmarkResourceManager extends ResourceManager {
   static final String SCHEDULER_DISPATCHER = "SchedulerEventDispatcher";
@@ -49,7 +49,7 @@ final class BenchmarkResourceManager extends ResourceManager {
 
   @Override
   protected void startWepApp() {
-    // No page is measured, and a port would only be in the way.
+    // No page is measured, and a port could be taken already.
   }
 
   /** The RM's own dispatcher; each event passes the watch on its way into the queue. */
@@ -69,7 +69,7 @@ final class BenchmarkResourceManager extends ResourceManager {
 
     @Override
     public EventHandler<Event> getEventHandler() {
-      // Null while the superclass is being built.
+      // Null during the constructor of the superclass.
       return watched == null ? super.getEventHandler() : watched;
     }
   }

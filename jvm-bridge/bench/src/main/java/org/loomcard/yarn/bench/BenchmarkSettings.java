@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What one run of {@link BridgeBenchmark} is to do, read from arguments {@code name=value}. */
+/** What one run of {@link BridgeBenchmark} shall do, read from arguments {@code name=value}. */
 final class BenchmarkSettings {
   static final int MEMORY_MB_PER_SLOT = 1024;
   static final int COMPLETIONS_PER_HEARTBEAT = 5;

@@ -10,8 +10,8 @@ import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.metrics.ShimMetrics;
 
 /**
- * Loads one scheduler in this JVM: fills a cluster, warms up, then measures windows saturated and
- * windows paced. Prints one JSON object a window on standard output.
+ * Loads one scheduler in this JVM: fills a cluster, warms up, then measures windows in the
+ * saturated and in the paced phase. Prints one JSON object per window on standard output.
  */
 public final class BridgeBenchmark {
   private static final double NANOS_PER_MS = 1e6;
@@ -81,7 +81,9 @@ public final class BridgeBenchmark {
     System.out.println(json.writeValueAsString(line));
   }
 
-  /** Who decided our containers since the start, and what was refused; empty for the others. */
+  /**
+   * Returns who decided our containers since the start, and what was refused; empty for the others.
+   */
   private Map<String, Long> decided() {
     Map<String, Long> counts = new TreeMap<>();
     if (cluster.scheduler() instanceof LoomcardScheduler) {

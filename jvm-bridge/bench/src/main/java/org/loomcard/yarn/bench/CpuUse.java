@@ -38,7 +38,9 @@ final class CpuUse {
     return use;
   }
 
-  /** Seconds used since {@code earlier}, by group; threads gone in between are left out. */
+  /**
+   * Returns the seconds used since {@code earlier}, by group, without threads that ended meanwhile.
+   */
   Map<String, Double> since(CpuUse earlier) {
     Map<String, Double> seconds = new TreeMap<>();
     secondsByThread.forEach((thread, used) -> seconds.merge(groupByThread.get(thread),
@@ -104,7 +106,7 @@ final class CpuUse {
     }
   }
 
-  /** The group of a thread that is none of Java's, by its name cut to what the kernel keeps. */
+  /** Returns the group of a thread that is not a Java thread, by its name as the kernel cuts it. */
   private static String jvmGroup(String name) {
     if (is(name, "C1 CompilerThread") || is(name, "C2 CompilerThread")) {
       return "jit";

@@ -12,7 +12,9 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.loomcard.yarn.LoomcardScheduler;
 
-/** An AM that asks for all it may: hosts, racks, sizes, a blacklist; and again with each call. */
+/**
+ * An AM that asks for all that is allowed (hosts, racks, sizes, a blacklist), again in each call.
+ */
 final class Greedy {
   private static final int KEYS = 20;
   private static final int ROWS = 500;
@@ -31,7 +33,9 @@ final class Greedy {
     this.number = number;
   }
 
-  /** One row of each ask changes, and one name of the blacklist: all of both is to be sent. */
+  /**
+   * Changes one row of each ask and one name of the blacklist, so that all of both must be sent.
+   */
   void call() {
     turn++;
     List<ResourceRequest> rows = new ArrayList<>();

@@ -29,9 +29,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsU
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeUpdateSchedulerEvent;
 
 /**
- * Who holds the scheduler's lock for how long in a large cluster, and how long an ordinary user
- * waits for a container there: at rest, with one user at every bound, while all nodes get a label,
- * and while the policy process is replaced. Prints one JSON object a phase on standard output.
+ * Measures who keeps the scheduler's lock, and for how long, in a large cluster, and how long an
+ * ordinary user waits for a container there: at rest, with one user at every bound, while all nodes
+ * get a label, and while the policy process is replaced. Prints one JSON object per phase on
+ * standard output.
  */
 public final class LockBenchmark {
   private static final int LOOK_MS = 5;
@@ -40,7 +41,7 @@ public final class LockBenchmark {
   private static final int PHASE_MS = 20_000;
   private static final double NANOS_PER_MS = 1e6;
 
-  /** What YARN's own parts would know of an application: nothing. */
+  /** What YARN's own parts know of an application; here nothing. */
   private static final RMApp APPLICATION = (RMApp) Proxy.newProxyInstance(
       RMApp.class.getClassLoader(), new Class<?>[] {RMApp.class}, (self, method, arguments) -> {
         Class<?> type = method.getReturnType();
@@ -121,7 +122,7 @@ public final class LockBenchmark {
     System.err.println("refused requests: " + crowd.stream().mapToInt(Greedy::refused).sum());
   }
 
-  /** The first of everything takes as long as its classes take to load. */
+  /** Does everything once, because the first time includes the loading of classes. */
   private void warmUp() {
     new SimulatedNode(manager.getRMContext(), 1, settings.slots).register();
     serve(attempt("carol", "root.q1"), LOOK_MS);
@@ -180,7 +181,7 @@ public final class LockBenchmark {
     }
   }
 
-  /** A tenth of the nodes' heartbeats a tenth of a second. */
+  /** Sends the heartbeats of a tenth of the nodes; called every tenth of a second. */
   private void beat() {
     for (RMNode node : manager.getRMContext().getRMNodes().values()) {
       if (node.hashCode() % 10 == System.nanoTime() % 10) {

@@ -11,13 +11,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * How long the scheduler's lock is held, by the method of ours that took it: by the clock, and by
- * the CPU time of its holder, which pauses of the machine or of the JVM do not lengthen.
+ * How long the scheduler's lock is kept, by the method of ours that took it. It is measured by the
+ * clock and by the CPU time of the holder, which pauses of the machine or of the JVM do not
+ * lengthen.
  */
 final class LockHolds {
   private static final String OURS = "org.loomcard.yarn.";
   private static final double NANOS_PER_MS = 1e6;
-  /** To find who held it costs more than most holds last. */
+  /** Finding the holder costs more time than most holds take. */
   private static final long WORTH_A_LOOK_NANOS = 200_000;
   private static final String SHORT = "shorter than 0.2 ms, all together";
 
@@ -33,7 +34,7 @@ final class LockHolds {
     return new Read(lock);
   }
 
-  /** What there was since the last call, longest first. */
+  /** Returns the holds since the last call, longest first. */
   List<Map<String, Object>> take() {
     List<Place> taken = new ArrayList<>();
     for (String place : new ArrayList<>(places.keySet())) {
@@ -88,7 +89,7 @@ final class LockHolds {
     }
   }
 
-  /** Only its holder reads and writes {@code since}. */
+  /** Only the holder reads and writes {@code since}. */
   private final class Write extends ReentrantReadWriteLock.WriteLock {
     private static final long serialVersionUID = 1L;
     private long since;
@@ -118,7 +119,7 @@ final class LockHolds {
     }
   }
 
-  /** A reader keeps writers out, and they the readers behind them. */
+  /** A reader blocks writers, and a waiting writer blocks the readers behind it. */
   private final class Read extends ReentrantReadWriteLock.ReadLock {
     private static final long serialVersionUID = 1L;
     private final transient ReentrantReadWriteLock whole;

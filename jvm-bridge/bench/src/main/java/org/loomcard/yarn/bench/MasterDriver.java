@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * All application masters, in one thread. Saturated: each asks every half second for more than its
- * share of the cluster. Paced: each asks once a second for so many containers that a little less
+ * share of the cluster. Paced: each asks once per second for so many containers that a little less
  * than half of the cluster is in use, ten on average with 200 masters and 40,000 slots.
  */
 final class MasterDriver implements Runnable {
@@ -35,7 +35,7 @@ final class MasterDriver implements Runnable {
     paced = true;
   }
 
-  /** Throws what stopped the thread, if anything did. */
+  /** Throws the exception that stopped the thread, if there was one. */
   void check() {
     if (failure != null) {
       throw new IllegalStateException("an application master failed", failure);

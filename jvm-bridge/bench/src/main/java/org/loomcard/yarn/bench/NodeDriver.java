@@ -11,21 +11,22 @@ import org.apache.hadoop.yarn.api.records.NodeId;
 
 /**
  * All NodeManagers, in one thread. Saturated: as many heartbeats as the scheduler handles, each
- * with five completions. Paced: every node once a second, containers live for nine.
+ * with five completions. Paced: a heartbeat of every node once per second; containers live for
+ * nine.
  */
 final class NodeDriver implements Runnable {
   static final String THREAD = "node-managers";
   /** How long a container runs in the paced phase. */
   static final int LIFE_SECONDS = 9;
 
-  /** What the nodes are to do. */
+  /** What the nodes shall do. */
   enum Phase { FILL, SATURATED, PACED }
 
   private static final int MOST_IN_FLIGHT = 100;
   private static final long PERIOD = TimeUnit.SECONDS.toNanos(1);
   private static final long LIFE = TimeUnit.SECONDS.toNanos(LIFE_SECONDS);
   private static final long REST = TimeUnit.MILLISECONDS.toNanos(2);
-  /** A look at all nodes that finds fewer to send is followed by a rest: looking costs CPU too. */
+  /** If a look at all nodes finds fewer to send, a rest follows: looking costs CPU too. */
   private static final int WORTH_LOOKING = 50;
 
   private final List<SimulatedNode> nodes;
@@ -61,7 +62,7 @@ final class NodeDriver implements Runnable {
     }
   }
 
-  /** Updates handled so far; of the saturated phase only those with five completions. */
+  /** The updates handled so far; in the saturated phase only those with five completions. */
   long updates() {
     return updates.sum();
   }
@@ -82,8 +83,8 @@ final class NodeDriver implements Runnable {
   }
 
   /**
-   * A node with fewer than five containers to report waits, at most for the second in which a real
-   * NodeManager would report anyway: empty heartbeats shall not count as work done.
+   * A node with fewer than five containers to report waits, for at most the second after which a
+   * real NodeManager would report anyway: empty heartbeats must not count as work done.
    */
   private void fastRound() throws InterruptedException {
     int sent = 0;

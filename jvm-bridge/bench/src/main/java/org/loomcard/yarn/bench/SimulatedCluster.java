@@ -75,7 +75,7 @@ final class SimulatedCluster {
     return manager.getResourceScheduler();
   }
 
-  /** Stops the drivers, then the ResourceManager with whatever it started. */
+  /** Stops the drivers, then the ResourceManager and all that it started. */
   void stop() throws InterruptedException {
     for (Thread driver : drivers) {
       driver.interrupt();

@@ -48,7 +48,9 @@ final class SimulatedMaster {
         RegisterApplicationMasterRequest.newInstance("", 1, "")));
   }
 
-  /** Asks for {@code count} containers in all, whatever was asked before; takes what is there. */
+  /**
+   * Asks for {@code count} containers in all, whatever it asked before; takes what is allocated.
+   */
   void askInAll(int count) throws Exception {
     synchronized (waiting) {
       waiting.clear();
@@ -56,7 +58,7 @@ final class SimulatedMaster {
     allocate(count);
   }
 
-  /** Asks for {@code more} containers beside those still waited for, and times them. */
+  /** Asks for {@code more} containers in addition to those it waits for, and times them. */
   void askMore(int more) throws Exception {
     int inAll = 0;
     synchronized (waiting) {
@@ -68,9 +70,7 @@ final class SimulatedMaster {
     allocate(inAll);
   }
 
-  /**
-   * Returns when the oldest container still waited for was asked for, and counts it as allocated.
-   */
+  /** Returns when the oldest waiting container was requested, and counts it as allocated. */
   long takeAskTime() {
     synchronized (waiting) {
       long[] oldest = waiting.peek();

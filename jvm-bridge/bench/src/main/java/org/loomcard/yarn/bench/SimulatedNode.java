@@ -22,8 +22,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNodeStatusEvent;
 import org.apache.hadoop.yarn.util.Records;
 
 /**
- * A NodeManager as the ResourceManager sees it: it starts what masters launch, reports every
- * running container in each heartbeat, and each completion once.
+ * A NodeManager as the ResourceManager sees it. It starts what masters launch, and reports every
+ * running container in each heartbeat and each completion once.
  */
 final class SimulatedNode {
   private static final int PORT = 8041;
@@ -40,7 +40,7 @@ final class SimulatedNode {
   private volatile boolean inFlight;
   private volatile boolean loaded;
 
-  /** The host is an address in digits: container tokens resolve it, and DNS is not measured. */
+  /** The host is a numeric address: container tokens resolve it, and DNS is not measured. */
   SimulatedNode(RMContext context, int number, int slots) {
     this.context = context;
     String host = "10." + (number >> 16) + "." + (number >> 8 & 255) + "." + (number & 255);
@@ -61,12 +61,12 @@ final class SimulatedNode {
         id, Collections.emptyList(), Collections.emptyList(), status(new ArrayList<>())));
   }
 
-  /** Called by masters' thread. */
+  /** Called by the masters' thread. */
   void launch(ContainerId container) {
     launches.add(ContainerStatus.newInstance(container, ContainerState.RUNNING, "", 0));
   }
 
-  /** Takes in what was launched; returns how many containers run. */
+  /** Adds what was launched; returns how many containers run. */
   int startLaunched(long now) {
     ContainerStatus status = launches.poll();
     while (status != null) {
@@ -87,7 +87,7 @@ final class SimulatedNode {
     return count;
   }
 
-  /** Sends one heartbeat that reports at most so many containers, the oldest, as finished. */
+  /** Sends one heartbeat that reports at most this many containers, the oldest, as finished. */
   @SuppressWarnings("unchecked")
   void beat(long now, int most) {
     List<ContainerStatus> statuses = new ArrayList<>(running.size());
@@ -104,7 +104,7 @@ final class SimulatedNode {
     loaded = completions >= BenchmarkSettings.COMPLETIONS_PER_HEARTBEAT;
     inFlight = true;
     context.getDispatcher().getEventHandler().handle(new RMNodeStatusEvent(id, status(statuses)));
-    // What the heartbeat's answer would carry; taking it is what lets the RM forget completions.
+    // The content of the heartbeat's answer; only when it is taken, the RM forgets completions.
     rmNode.setAndUpdateNodeHeartbeatResponse(Records.newRecord(NodeHeartbeatResponse.class));
   }
 

@@ -5,11 +5,11 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.loomcard.yarn.LoomcardScheduler;
 
-/** Loomcard's scheduler with a lock that notes how long it is held. */
+/** Loomcard's scheduler with a lock that notes how long it is kept. */
 public final class WatchedScheduler extends LoomcardScheduler {
   final LockHolds holds = new LockHolds();
 
-  /** Called by the ResourceManager; nothing has taken YARN's own lock by then. */
+  /** Called by the ResourceManager before anything has taken YARN's own lock. */
   public WatchedScheduler() {
     ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
     set("readLock", holds.read(lock));

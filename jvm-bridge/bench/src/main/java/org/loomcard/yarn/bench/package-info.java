@@ -1,2 +1,2 @@
-/** Load benchmarks of the seam: the real scheduler classes, real container life, no RPC. */
+/** Load benchmarks of the bridge: the real scheduler classes, real container life, no RPC. */
 package org.loomcard.yarn.bench;

@@ -32,8 +32,8 @@ import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.state.LoomcardAttempt;
 
 /**
- * A scheduler that is broken on purpose, so that each check of make chaos is seen to fail. It is
- * in no jar that a cluster uses. {@code loomcard.chaos.break} names what it does wrong.
+ * A scheduler that is broken on purpose, to show that each check of make chaos can fail. It is in
+ * no jar that a cluster uses. {@code loomcard.chaos.break} names what it does wrong.
  */
 public final class BrokenScheduler extends LoomcardScheduler {
   static final String BREAK = "loomcard.chaos.break";
@@ -120,7 +120,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
     super.handle(event);
   }
 
-  /** Holds the lock that every allocation needs. */
+  /** Keeps the lock that every allocation needs. */
   private void freeze() {
     writeLock.lock();
     try {
@@ -132,7 +132,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
     }
   }
 
-  /** The policy hears of a size that no container has. */
+  /** Reports to the policy a size that no container has. */
   private void tellWrongSize() {
     getSchedulerApplications().values().stream().limit(1).forEach(application -> {
       LoomcardAttempt attempt = application.getCurrentAppAttempt();
@@ -146,7 +146,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
     });
   }
 
-  /** Too many, and everybody may read them. */
+  /** Writes too many capsules, which every user may read. */
   private void spillCapsules(int count) {
     Path folder = Paths.get(getConfig().get("loomcard.state.dir"), "capsules");
     try {

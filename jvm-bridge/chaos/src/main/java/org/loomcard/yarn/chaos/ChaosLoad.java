@@ -13,8 +13,8 @@ import org.loomcard.yarn.chaos.load.Findings;
 import org.loomcard.yarn.chaos.load.VirtualCluster;
 
 /**
- * The load in a JVM of its own, so that it outlives each ResourceManager: virtual nodes and
- * masters that speak YARN's own protocols. The argument is their configuration.
+ * The load in a JVM of its own, so that it outlives each ResourceManager: virtual nodes and masters
+ * that use YARN's own protocols. The argument is their configuration.
  */
 public final class ChaosLoad {
   private final MachineWatch machine = MachineWatch.start();

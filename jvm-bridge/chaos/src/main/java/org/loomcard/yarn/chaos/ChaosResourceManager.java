@@ -30,11 +30,11 @@ import org.loomcard.yarn.chaos.load.CommandLoop;
 import org.loomcard.yarn.rounds.BridgeCounters;
 
 /**
- * The production ResourceManager in a JVM of its own, without its pages, that answers what it holds
+ * The production ResourceManager in a JVM of its own, without its web pages. It reports its state
  * and carries out what an administrator does. The argument is its configuration.
  */
 public final class ChaosResourceManager extends ResourceManager {
-  /** The one node label beside the default partition. */
+  /** The one node label; the default partition is the only other one. */
   static final String LABEL = "special";
 
   private final MachineWatch machine = MachineWatch.start();
@@ -44,7 +44,7 @@ public final class ChaosResourceManager extends ResourceManager {
 
   @Override
   protected void startWepApp() {
-    // No page is needed, and a port would only be in the way.
+    // No page is needed, and a port could be taken already.
   }
 
   /** Starts it and serves commands until standard input ends. */
@@ -127,7 +127,7 @@ public final class ChaosResourceManager extends ResourceManager {
     return true;
   }
 
-  /** What may grow, and how the bridge is. */
+  /** Returns the figures that may grow, and the state of the bridge. */
   private Map<String, Object> figures(boolean collect) {
     if (collect) {
       System.gc();

@@ -9,8 +9,8 @@ import org.apache.zookeeper.server.ZooKeeperServer;
 import org.loomcard.yarn.chaos.load.CommandLoop;
 
 /**
- * A ZooKeeper server of one, in which a pair of ResourceManagers agrees on which one is active. The
- * argument is the configuration that names its address and its folder.
+ * A single ZooKeeper server; through it a pair of ResourceManagers agrees on which one is active.
+ * The argument is the configuration that names its address and its folder.
  */
 public final class ChaosZooKeeper {
   /** The server's folder. */
@@ -21,7 +21,7 @@ public final class ChaosZooKeeper {
   private ChaosZooKeeper() {
   }
 
-  /** Starts it and serves commands until standard input ends; the only one is "ready". */
+  /** Starts it and serves commands until standard input ends; the only command is "ready". */
   public static void main(String[] arguments) throws Exception {
     CommandLoop commands = new CommandLoop();
     Configuration conf = new Configuration(false);

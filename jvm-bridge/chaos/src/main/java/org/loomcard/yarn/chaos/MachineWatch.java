@@ -8,13 +8,13 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The control thread: it sleeps a little and works a little, always the same, and notes when that
- * took longer than it should. Such a pause is the machine's (other programs on its cores, a
- * collection of garbage), not the scheduler's, since the thread takes no lock.
+ * took longer than it should. Such a pause comes from the machine (other programs on its cores, a
+ * collection of garbage), not from the scheduler, because the thread takes no lock.
  */
 final class MachineWatch implements Runnable {
   private static final long SLEEP = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long WORK = TimeUnit.MICROSECONDS.toNanos(500);
-  /** Shorter pauses are what a scheduler of an operating system does all day. */
+  /** Shorter pauses are normal: an operating system's scheduler makes them all the time. */
   private static final long WORTH_NOTING = TimeUnit.MILLISECONDS.toNanos(30);
   private static final int MOST = 100_000;
 
@@ -51,7 +51,7 @@ final class MachineWatch implements Runnable {
 
   /**
    * Returns after {@code millis} of time in which the machine did not pause this thread, or after
-   * {@code most}: a stall made on purpose must not be taken for the machine's.
+   * {@code most}: a stall made on purpose must not count as one of the machine.
    */
   static void sleepUnpaused(long millis, long most) throws InterruptedException {
     MachineWatch watch = new MachineWatch();
@@ -65,7 +65,7 @@ final class MachineWatch implements Runnable {
     }
   }
 
-  /** Nanoseconds by which a short sleep and a little work took longer than both; 0 if hardly. */
+  /** Returns by how many nanoseconds a short sleep and a little work took too long; 0 if hardly. */
   private long pauseOfOneSleep() throws InterruptedException {
     long start = System.nanoTime();
     TimeUnit.NANOSECONDS.sleep(SLEEP);
@@ -83,7 +83,7 @@ final class MachineWatch implements Runnable {
     }
   }
 
-  /** The pauses since the last call: when each began (milliseconds since 1970), and how long. */
+  /** The pauses since the last call: when each began (milliseconds since 1970), and its length. */
   synchronized List<long[]> drain() {
     List<long[]> drained = new ArrayList<>(pauses);
     pauses.clear();

@@ -16,7 +16,7 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 
-/** All that the scheduler holds, as plain maps; sizes are lists of memory in MB and vcores. */
+/** The whole state of the scheduler, as plain maps; sizes are lists of memory in MB and vcores. */
 final class SchedulerState {
   private final LoomcardScheduler scheduler;
   private final RMContext context;
@@ -114,7 +114,7 @@ final class SchedulerState {
     }
   }
 
-  /** How each application ended that the ResourceManager still remembers. */
+  /** Returns how each application ended, if the ResourceManager still remembers it. */
   Map<String, Object> ends() {
     Map<String, Object> ends = new TreeMap<>();
     for (Map.Entry<ApplicationId, RMApp> each : context.getRMApps().entrySet()) {

@@ -12,8 +12,8 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.GroupMappingServiceProvider;
 
 /**
- * A directory of users in which everybody is of the group {@code chaos}. It answers as slowly as
- * the file says that {@value #DELAY_FILE} names: so many milliseconds a look.
+ * A directory of users in which every user is in the group {@code chaos}. Each request takes as
+ * many milliseconds as the file says that {@value #DELAY_FILE} names.
  */
 public final class SlowGroups implements GroupMappingServiceProvider, Configurable {
   static final String DELAY_FILE = "loomcard.chaos.groups.delay-file";
@@ -35,12 +35,12 @@ public final class SlowGroups implements GroupMappingServiceProvider, Configurab
 
   @Override
   public void cacheGroupsRefresh() {
-    // Nothing is kept.
+    // There is no cache.
   }
 
   @Override
   public void cacheGroupsAdd(List<String> groups) {
-    // Nothing is kept.
+    // There is no cache.
   }
 
   @Override

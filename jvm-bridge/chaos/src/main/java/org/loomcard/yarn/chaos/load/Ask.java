@@ -7,14 +7,14 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 
 /**
- * So many containers of one size, under a key that is used once: its count is sent once and only
- * goes down, so that an allocation beyond it is one too many, and not a race of two counts.
+ * A number of containers of one size, under a key that is used once. The count is sent once and
+ * only goes down, so that an allocation beyond it is one too many, not a race between two counts.
  */
 final class Ask {
   final long key;
   final int priority;
   final Resource size;
-  /** The only host that will do; null for any. */
+  /** The only host that is accepted; null for any host. */
   final String strictHost;
   int outstanding;
   boolean cancelled;
@@ -27,7 +27,7 @@ final class Ask {
     this.strictHost = strictHost;
   }
 
-  /** What stands now, as rows of an allocate call. */
+  /** Returns what is still wanted, as rows of an allocate call. */
   List<ResourceRequest> rows() {
     List<ResourceRequest> rows = new ArrayList<>();
     int count = cancelled ? 0 : outstanding;

@@ -13,9 +13,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Commands on standard input, answers and events on standard output, one JSON object a line. A
+ * Commands on standard input, answers and events on standard output, one JSON object per line. A
  * command is {@code {"id": 1, "do": "name", ...}}, its answer {@code {"id": 1, "ok": ...}} or
- * {@code {"id": 1, "error": "..."}}. Commands run side by side, so that a slow one delays nothing.
+ * {@code {"id": 1, "error": "..."}}. Commands run in parallel, so that a slow one delays nothing.
  */
 public final class CommandLoop {
   /** Carries out one command; what it returns is the answer. */
@@ -26,13 +26,13 @@ public final class CommandLoop {
   private final ObjectMapper json = new ObjectMapper();
   private final PrintStream out;
 
-  /** Takes standard output for itself; whatever else is printed goes to standard error. */
+  /** Takes standard output for itself; all other output goes to standard error. */
   public CommandLoop() {
     out = System.out;
     System.setOut(System.err);
   }
 
-  /** Writes an event, which nobody asked for. */
+  /** Writes an event, which answers no command. */
   public void event(String name, Map<String, Object> facts) {
     Map<String, Object> line = new LinkedHashMap<>();
     line.put("event", name);

@@ -6,7 +6,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What the virtual load saw: violations as events, and counts. From any thread. */
+/** What the virtual load saw: violations as events, and counts. Any thread may call it. */
 public final class Findings {
   private final CommandLoop commands;
   private final Map<String, LongAdder> counts = new ConcurrentHashMap<>();
@@ -25,7 +25,7 @@ public final class Findings {
     return sums;
   }
 
-  /** Something that must never happen. */
+  /** Records something that must never happen. */
   void violation(String kind, String text) {
     count("violation " + kind);
     Map<String, Object> facts = new LinkedHashMap<>();
@@ -35,7 +35,7 @@ public final class Findings {
     commands.event("violation", facts);
   }
 
-  /** The probe waited from {@code since} until {@code until}, milliseconds since 1970. */
+  /** Records that the probe waited from {@code since} until {@code until}, ms since 1970. */
   void waited(long since, long until) {
     Map<String, Object> facts = new LinkedHashMap<>();
     facts.put("since_ms", since);
@@ -43,7 +43,7 @@ public final class Findings {
     commands.event("wait", facts);
   }
 
-  /** What became of a greedy application. */
+  /** Records how a greedy application ended. */
   void greedy(String kind, String what) {
     Map<String, Object> facts = new LinkedHashMap<>();
     facts.put("kind", kind);

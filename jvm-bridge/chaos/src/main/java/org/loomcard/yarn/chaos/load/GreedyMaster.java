@@ -7,7 +7,7 @@ import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 
-/** One application that asks for what hurts, for some seconds, and then ends in peace. */
+/** One application that asks for what does harm, for some seconds, and then ends normally. */
 final class GreedyMaster extends VirtualMaster {
   private static final int HUGE_MB = 8192;
   private static final int BEYOND_ALL_MB = 1 << 21;
@@ -58,7 +58,7 @@ final class GreedyMaster extends VirtualMaster {
     }
   }
 
-  /** Rows for hosts alone, without the rack's row that YARN's own client adds. */
+  /** Sends rows for hosts only, without the rack's row that YARN's own client adds. */
   private void askStrictly() {
     for (int i = 0; steps == 1 && i < STRICT; i++) {
       ask(5, Resource.newInstance(256, 1), 2, cluster.host(i));
@@ -102,7 +102,7 @@ final class GreedyMaster extends VirtualMaster {
     }
   }
 
-  /** What the ResourceManager will not take is its answer; the application goes on without. */
+  /** The ResourceManager may refuse a call; the application continues without it. */
   @Override
   void refused(Exception e) {
     findings.greedy(kind, "refused: " + String.valueOf(e.getMessage()).split("\n")[0]);

@@ -16,7 +16,7 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.client.ClientRMProxy;
 
-/** One master's talk with the ResourceManager, as the user that holds its token. */
+/** One master's connection to the ResourceManager, as the user that has its token. */
 final class MasterLink {
   private final UserGroupInformation user;
   private final ApplicationMasterProtocol protocol;
@@ -38,7 +38,7 @@ final class MasterLink {
     responseId = 0;
   }
 
-  /** One call; one that fails may be made again with the same arguments and counts once. */
+  /** Makes one call; a failed call may be repeated with the same arguments and counts once. */
   AllocateResponse allocate(List<ResourceRequest> rows, List<ContainerId> releases,
       List<UpdateContainerRequest> updates) throws Exception {
     AllocateResponse response = protocol.allocate(AllocateRequest.newBuilder()
@@ -48,7 +48,7 @@ final class MasterLink {
     return response;
   }
 
-  /** Whether the ResourceManager now takes it as ended. */
+  /** Returns whether the ResourceManager now considers it ended. */
   boolean unregister() throws Exception {
     return protocol.finishApplicationMaster(FinishApplicationMasterRequest.newInstance(
         FinalApplicationStatus.SUCCEEDED, "", "")).getIsUnregistered();

@@ -6,8 +6,8 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.Resource;
 
 /**
- * Always asks for one tiny container, for which there is always room since no other queue may fill
- * the cluster. How long it waits is how long the cluster stood still.
+ * Always asks for one tiny container. There is always room for it, because no other queue may fill
+ * the cluster. Its waiting time is the time that the cluster stood still.
  */
 final class ProbeMaster extends VirtualMaster {
   private static final Resource SIZE = Resource.newInstance(64, 1);
@@ -25,7 +25,7 @@ final class ProbeMaster extends VirtualMaster {
     enough = true;
   }
 
-  /** Since when it has been waiting, milliseconds since 1970; 0 while it is not. */
+  /** Since when it has been waiting, in milliseconds since 1970; 0 while it does not wait. */
   long waitingSinceMs() {
     return outstanding() > 0 ? askedMs : 0;
   }

@@ -5,7 +5,7 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Resource;
 
-/** The ordinary application: so many tasks of a few sizes, asked for in waves; then it is done. */
+/** The ordinary application: a number of tasks of a few sizes, requested in waves; then it ends. */
 final class TaskMaster extends VirtualMaster {
   private static final int UNIT_MB = 64;
   private static final int MOST_OUTSTANDING = 30;
@@ -22,7 +22,7 @@ final class TaskMaster extends VirtualMaster {
     tasks = 60 + random.nextInt(120);
   }
 
-  /** No further wave: what was asked for is the whole. */
+  /** Starts no further wave: the application ends after what it has asked for. */
   void hurry() {
     hurried = true;
   }

@@ -38,7 +38,7 @@ public final class VirtualCluster {
   private static final int PROBE_STEP_MS = 50;
   private static final long TOKEN_PAUSE_MS = 50;
 
-  /** Makes a master once its application is accepted. */
+  /** Makes a master when its application has been accepted. */
   interface Maker<M extends VirtualMaster> {
     M make(ApplicationId id, UserGroupInformation user) throws Exception;
   }
@@ -109,7 +109,7 @@ public final class VirtualCluster {
     }
   }
 
-  /** One place in which an ordinary application follows the other. */
+  /** One slot in which ordinary applications follow each other. */
   private void keepRunning(long seed) {
     if (closing) {
       return;
@@ -243,12 +243,12 @@ public final class VirtualCluster {
     return node(index).id().getHost();
   }
 
-  /** Frozen, nothing is asked for and nothing ends; what was asked for is still allocated. */
+  /** If frozen, nothing new is requested and nothing ends; older asks are still allocated. */
   public void freeze(boolean on) {
     frozen = on;
   }
 
-  /** From now on no application follows another, and those there are come to their end. */
+  /** From now on no application follows another, and the present ones come to their end. */
   public void close() {
     closing = true;
     frozen = false;
@@ -260,7 +260,9 @@ public final class VirtualCluster {
     });
   }
 
-  /** Containers on the nodes, what each application still waits for, and what is going on. */
+  /**
+   * Returns the containers on the nodes, what each application waits for, and what is in progress.
+   */
   public Map<String, Object> state() {
     Map<String, Object> containers = new TreeMap<>();
     int owing = 0;

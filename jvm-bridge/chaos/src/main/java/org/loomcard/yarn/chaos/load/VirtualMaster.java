@@ -22,11 +22,11 @@ import org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException
 import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /**
- * An unmanaged application master that counts: every container of every ask is allocated once, none
- * comes that was not asked for, and each end is reported. One thread at a time calls it.
+ * An unmanaged application master that counts: every container of every ask is allocated once, no
+ * container comes without an ask, and each end is reported. One thread at a time calls it.
  */
 class VirtualMaster {
-  /** A real master notices a dead node by itself; this one only after so long. */
+  /** A real master notices a dead node by itself; this one only after this time. */
   private static final long UNTOLD_MS = 60_000;
 
   final ApplicationId id;
@@ -54,32 +54,32 @@ class VirtualMaster {
     this.link = new MasterLink(cluster.conf, user);
   }
 
-  // What kinds of masters decide.
+  // The decisions of the different kinds of masters.
 
-  /** Asks, releases or resizes as it likes, before the next heartbeat. */
+  /** Asks, releases or resizes as this kind decides, before the next heartbeat. */
   void act() {
   }
 
-  /** How long a container runs that was just allocated. */
+  /** Returns how long a container runs that was just allocated. */
   long lifeMs() {
     return 1000;
   }
 
-  /** A container was allocated; called before it is launched. */
+  /** Called after a container was allocated and before it is launched. */
   void onAllocation(Container container) {
   }
 
-  /** Whether a container that was lost is asked for again. */
+  /** Returns whether a container that was lost is requested again. */
   boolean wantsAgain() {
     return true;
   }
 
-  /** Whether its work is done and it can unregister. */
+  /** Returns whether its work is done and it can unregister. */
   boolean isDone() {
     return asks.isEmpty() && held.isEmpty();
   }
 
-  // The tools of such a decision.
+  // The methods that such a decision can use.
 
   final Ask ask(int priority, Resource size, int count, String strictHost) {
     Ask ask = new Ask(++lastKey, priority, size, count, strictHost);
@@ -132,7 +132,7 @@ class VirtualMaster {
 
   // The heartbeat.
 
-  /** One heartbeat; frozen, it only fetches what was allocated. */
+  /** Sends one heartbeat; if frozen, it only fetches what was allocated. */
   final void step(boolean frozen) throws Exception {
     link.as(() -> {
       stepAsUser(frozen);
@@ -195,12 +195,12 @@ class VirtualMaster {
     }
   }
 
-  /** The ResourceManager refused the whole call; by default it is made again. */
+  /** Called if the ResourceManager refused the whole call; by default it is repeated. */
   void refused(Exception e) throws Exception {
     throw e;
   }
 
-  /** Forgets what the refused call asked for the first time; older asks stand. */
+  /** Forgets the asks that were new in the refused call; older asks stay. */
   final synchronized void forgetRefused() {
     changed.stream().filter(ask -> !ask.cancelled).forEach(ask -> asks.remove(ask.key));
     changed.removeIf(ask -> !ask.cancelled);
@@ -217,7 +217,7 @@ class VirtualMaster {
     for (UpdatedContainer updated : response.getUpdatedContainers()) {
       findings.count("containers resized");
       VirtualNode node = cluster.node(updated.getContainer().getNodeId());
-      // Of one that shrinks the ResourceManager tells the node itself.
+      // The ResourceManager itself informs the node of a container that shrinks.
       if (node != null && updated.getUpdateType() == ContainerUpdateType.INCREASE_RESOURCE) {
         node.grow(updated.getContainer());
       }
@@ -225,11 +225,11 @@ class VirtualMaster {
     }
   }
 
-  /** A container has another size now. */
+  /** Called when the size of a container has changed. */
   void resized(Container container) {
   }
 
-  /** From now on this is the container of that id. */
+  /** Replaces the container of that id. */
   final void replace(Container container) {
     HeldContainer one = held.get(container.getId());
     if (one != null) {
@@ -292,7 +292,7 @@ class VirtualMaster {
     }
   }
 
-  /** Containers of which no node knows and whose end was never reported. */
+  /** Finds containers that no node knows and whose end was never reported. */
   private void findUntold() {
     long now = System.currentTimeMillis();
     for (HeldContainer one : new ArrayList<>(held.values())) {
@@ -324,8 +324,8 @@ class VirtualMaster {
   }
 
   /**
-   * Registers and unregisters once more. YARN reports an unmanaged master's end to it
-   * before that is stored; a ResourceManager that is killed in between leaves it running.
+   * Registers and unregisters once more. YARN reports an unmanaged master's end to it before that
+   * is stored; if the ResourceManager is killed in between, the application stays running.
    */
   final void endAgain() throws Exception {
     link.as(() -> {
@@ -339,7 +339,7 @@ class VirtualMaster {
     });
   }
 
-  /** No more heartbeats. */
+  /** Sends no more heartbeats. */
   final void close() {
     over = true;
     link.close();

@@ -30,8 +30,8 @@ import org.apache.hadoop.yarn.server.api.records.NodeHealthStatus;
 import org.apache.hadoop.yarn.server.api.records.NodeStatus;
 
 /**
- * A NodeManager without processes that talks to the ResourceManager as a real one does: it keeps
- * its containers over a restart of the ResourceManager and reports every end until that is
+ * A NodeManager without processes that talks to the ResourceManager as a real one does. It keeps
+ * its containers during a restart of the ResourceManager and reports every end until that is
  * acknowledged.
  */
 public final class VirtualNode {
@@ -39,12 +39,12 @@ public final class VirtualNode {
   private static final int NODES_PER_RACK = 8;
   private static final long KEEP_ENDS_MS = 60_000;
 
-  /** A container here. */
+  /** A container on this node. */
   private static final class Held {
     final Container container;
     Resource size;
     int version;
-    /** When it ends; once it has ended: when it did. */
+    /** When it will end; after its end, when it ended. */
     long endsMs;
     int exit;
 
@@ -55,7 +55,7 @@ public final class VirtualNode {
       this.endsMs = endsMs;
     }
 
-    /** False where a later change has come before this one: a real NodeManager refuses it, too. */
+    /** Returns false if a later change came before this one: a real NodeManager refuses it, too. */
     boolean change(Container changed) {
       if (changed.getVersion() <= version) {
         return false;
@@ -72,7 +72,7 @@ public final class VirtualNode {
   private Resource capacity;
   private final Resource firstCapacity;
   private final Map<ContainerId, Held> running = new LinkedHashMap<>();
-  /** Until the ResourceManager acknowledges the end. */
+  /** Containers that stay here until the ResourceManager acknowledges their end. */
   private final Map<ContainerId, Held> ended = new LinkedHashMap<>();
   private final Map<ContainerId, Container> increased = new LinkedHashMap<>();
   private boolean away;
@@ -83,7 +83,7 @@ public final class VirtualNode {
   private MasterKey containerKey;
   private MasterKey tokenKey;
 
-  /** The host is an address in digits: container tokens resolve it, and there is no DNS for it. */
+  /** The host is a numeric address: container tokens resolve it, and there is no DNS for it. */
   VirtualNode(ResourceTracker tracker, Findings findings, int number, Resource capacity) {
     this.tracker = tracker;
     this.findings = findings;
@@ -96,7 +96,7 @@ public final class VirtualNode {
     return id;
   }
 
-  /** Starts a container; false where the node is not there. */
+  /** Starts a container; returns false if the node is not there. */
   synchronized boolean launch(Container container, long lifeMs) {
     if (away || !registered) {
       return false;
@@ -105,7 +105,7 @@ public final class VirtualNode {
     return true;
   }
 
-  /** Its master knows that the container is gone, so nobody wants it here. */
+  /** Its master knows that the container is lost, so it is not needed here. */
   synchronized void drop(ContainerId container) {
     Held held = running.remove(container);
     if (held != null) {
@@ -117,7 +117,7 @@ public final class VirtualNode {
     return running.containsKey(container) || ended.containsKey(container);
   }
 
-  /** The master of a container that has grown says so. */
+  /** Called by the master of a container that has grown. */
   synchronized void grow(Container container) {
     Held held = running.get(container.getId());
     if (held != null && held.change(container)) {
@@ -125,7 +125,7 @@ public final class VirtualNode {
     }
   }
 
-  /** The machine is gone: its containers with it. It says so ({@code politely}) or not. */
+  /** Removes the machine and its containers. It reports that ({@code politely}) or not. */
   public void leave(boolean politely) throws Exception {
     synchronized (this) {
       away = true;
@@ -150,7 +150,7 @@ public final class VirtualNode {
     silentUntilMs = System.currentTimeMillis() + ms;
   }
 
-  /** One heartbeat, or the registration before it. */
+  /** Sends one heartbeat, or first the registration. */
   void beat(boolean frozen) throws Exception {
     boolean wasRegistered;
     synchronized (this) {
