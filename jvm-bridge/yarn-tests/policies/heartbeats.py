@@ -1,6 +1,8 @@
-"""First in, first out, bound to heartbeats: as YARN's own schedulers, which grant on the node that
-has just sent its heartbeat and nowhere else, and as Capacity by default, at most one container a
-heartbeat that is not near to what its ask named. Some of YARN's tests expect no less.
+"""First in, first out, bound to heartbeats.
+
+Like YARN's own schedulers it allocates only on the node that has just sent its heartbeat. Like
+Capacity by default it allocates, per heartbeat, at most one container that is not near what its ask
+named. Some of YARN's tests expect exactly that.
 """
 
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ class HeartbeatFifo:
     needs = frozenset({"heartbeats"})
 
     def decide(self, view: ClusterView) -> Plan:
-        """Every heartbeat once, in order."""
+        """Serve every heartbeat once, in order."""
         plan = Plan(view)
         for event in view.changes_of(NodeHeartbeat):
             for ask in plan.pending(order=lambda ask: ask.priority):
@@ -32,8 +34,8 @@ class HeartbeatFifo:
 
 
 def serve(plan: Plan, ask: Ask, node: Node) -> bool:
-    """As many containers of the ask as the node may hold; True, and no more, after one on a node
-    that is neither a host nor in a rack that the ask named.
+    """Allocate as many containers of the ask as the node has room for. Stop and return True after
+    one on a node that is neither a host nor in a rack that the ask named.
     """
     while (
         ask.count > 0

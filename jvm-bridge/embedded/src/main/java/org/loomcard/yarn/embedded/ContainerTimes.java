@@ -21,8 +21,8 @@ import org.apache.hadoop.yarn.server.nodemanager.containermanager.container.Cont
  * Writes down when each container began to run and when its process ended, as its node saw it.
  *
  * <p>The ResourceManager forgets a container when it ends, and only our own scheduler keeps a
- * journal; this hook of the NodeManager measures every scheduler alike. One JSON object a line is
- * appended to the file that {@value #FILE} names.
+ * journal; this hook of the NodeManager measures every scheduler in the same way. It appends one
+ * JSON object per line to the file that {@value #FILE} names.
  */
 public final class ContainerTimes implements ContainerStateTransitionListener {
   static final String FILE = "loomcard.container-times.file";
@@ -43,7 +43,7 @@ public final class ContainerTimes implements ContainerStateTransitionListener {
 
   @Override
   public void preTransition(ContainerImpl container, ContainerState before, ContainerEvent event) {
-    // Only what has happened is of interest.
+    // Only events that have already happened matter.
   }
 
   @Override

@@ -36,7 +36,7 @@ public final class EmbeddedCluster {
   /** Killing containers takes a second; the rest is idle waiting for log files to grow old. */
   private static final long STOP_DEADLINE_MS = 4_000;
   private static final int HOOK_PRIORITY = 50;
-  /** Marks the lines meant for the launcher among what libraries may print. */
+  /** Marks the lines for the launcher among the lines that libraries may print. */
   private static final String MARK = "@loomcard ";
 
   private final Configuration conf;
@@ -96,7 +96,7 @@ public final class EmbeddedCluster {
     fresh.start();
   }
 
-  /** The ResourceManager alone goes and comes back; the NodeManagers and containers live on. */
+  /** Only the ResourceManager stops and starts again; NodeManagers and containers keep running. */
   private void restartResourceManager() throws InterruptedException {
     resourceManager.stop();
     forgetClusterMetrics();
@@ -180,7 +180,7 @@ public final class EmbeddedCluster {
     throw new IllegalArgumentException("no node " + name + " among " + nodes.size());
   }
 
-  /** Nodes first, so that their containers are killed while somebody still listens. */
+  /** Nodes first, so that the ResourceManager still hears that their containers are killed. */
   private void stop() {
     synchronized (this) {
       if (stopped) {

@@ -10,7 +10,7 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
-/** A node's name and what it offers, by the names that Loomcard has for resource types. */
+/** A node's name and its resources, by Loomcard's names of resource types. */
 final class Machine {
   public String name;
   public Map<String, Long> capacity = Collections.emptyMap();
@@ -26,7 +26,7 @@ final class Machine {
     return new ObjectMapper().readValue(file, new TypeReference<List<Machine>>() { });
   }
 
-  /** Declares what it offers; what it does not name stays as the configuration has it. */
+  /** Declares its resources; those that it does not name stay as configured. */
   void declare(Configuration conf) {
     for (Map.Entry<String, Long> entry : capacity.entrySet()) {
       switch (entry.getKey()) {

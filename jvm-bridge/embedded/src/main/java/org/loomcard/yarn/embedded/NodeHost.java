@@ -15,8 +15,8 @@ import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 /**
  * One real NodeManager with a host name and folders of its own.
  *
- * <p>The name must resolve, forwards and backwards, in every JVM of the cluster: the hosts file
- * that the launcher passes as {@code jdk.net.hosts.file} sees to that.
+ * <p>The name must resolve, forwards and backwards, in every JVM of the cluster. The hosts file
+ * that the launcher passes as {@code jdk.net.hosts.file} makes sure of that.
  */
 final class NodeHost {
   private final Machine machine;
@@ -40,13 +40,13 @@ final class NodeHost {
     if (!running.compareAndSet(null, node)) {
       throw new IllegalStateException("node " + name() + " runs already");
     }
-    // What a node offers is read once for a whole JVM, and here each offers something else.
+    // A node's resources are read once for a whole JVM, but here each node has others.
     ResourceUtils.resetNodeResources();
     node.init(configuration());
     node.start();
   }
 
-  /** Stops the NodeManager and with it every container on it; nothing where none runs. */
+  /** Stops the NodeManager and with it every container on it; does nothing if none runs. */
   void stop() {
     NodeManager node = running.getAndSet(null);
     if (node != null) {

@@ -74,12 +74,12 @@ final class Options {
     return work;
   }
 
-  /** A scheduler class in place of the one of yarn-site.xml, or null. */
+  /** A scheduler class that replaces the one of yarn-site.xml, or null. */
   String scheduler() {
     return scheduler;
   }
 
-  /** True: live on when standard input ends, until SIGTERM. */
+  /** True: keep running when standard input ends, until SIGTERM. */
   boolean stay() {
     return stay;
   }

@@ -12,8 +12,8 @@ import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.yarn.server.nodemanager.containermanager.container.Container;
 
 /**
- * What a command of the player says in the comment at its end: {@code # loomcard sleep MS EXIT}, or
- * {@code # loomcard hold HOST PORT NAME [tokens]}, whose end the player decides.
+ * The comment at the end of a command of the player: {@code # loomcard sleep MS EXIT}, or {@code #
+ * loomcard hold HOST PORT NAME [tokens]}; the player decides when the latter ends.
  */
 final class VirtualContainer {
   private static final String MARK = "# loomcard ";
@@ -26,7 +26,7 @@ final class VirtualContainer {
     this.words = words;
   }
 
-  /** Reads a container's command; null for one that is not the player's. */
+  /** Reads a container's command; returns null if it is not one of the player's. */
   static VirtualContainer of(Container container) {
     String command = String.join(" ", container.getLaunchContext().getCommands());
     int mark = command.indexOf(MARK);
@@ -48,7 +48,7 @@ final class VirtualContainer {
     return Integer.parseInt(words[2]);
   }
 
-  /** Reports to the player and waits for the exit status that it says; 1 if the player is gone. */
+  /** Reports to the player and waits for the exit status that it sends; 1 if the player is gone. */
   int hold(Credentials credentials) {
     try (Socket player = new Socket(words[1], Integer.parseInt(words[2]))) {
       connected(player);
@@ -81,7 +81,7 @@ final class VirtualContainer {
         socket.close();
       }
     } catch (IOException ignored) {
-      // It is gone either way.
+      // The connection is gone in both cases.
     }
   }
 

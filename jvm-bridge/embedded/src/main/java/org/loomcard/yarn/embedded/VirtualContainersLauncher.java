@@ -20,12 +20,12 @@ import org.apache.hadoop.yarn.server.nodemanager.containermanager.launcher.Conta
 import org.apache.hadoop.yarn.server.nodemanager.containermanager.launcher.ContainersLauncherEvent;
 
 /**
- * Keeps the player's containers without processes: the NodeManager waits for so long as the command
- * says, and then hears of an exit. Any other command is launched as ever.
+ * Runs the player's containers without processes: the NodeManager waits as long as the command
+ * says, and then gets an exit. Any other command is launched as usual.
  *
- * <p>Everything of a NodeManager but its last step is YARN's own. A ContainerExecutor would be the
- * later place to step in, but before it is called the NodeManager writes a script and tokens, and
- * without native code starts a chmod for each: dozens of nodes on two cores do not hold that.
+ * <p>Every step of a NodeManager except the last one is YARN's own. A ContainerExecutor would be a
+ * later place for this change. But before it is called the NodeManager writes a script and tokens,
+ * and without native code starts a chmod for each: too much for dozens of nodes on two cores.
  */
 public final class VirtualContainersLauncher extends ContainersLauncher {
   static final int KILLED = 143;

@@ -33,28 +33,28 @@ import org.loomcard.yarn.player.context.Scenario;
  * what runs in its containers; the model gets one message after each heartbeat. One thread runs it.
  */
 final class ApplicationMaster {
-  /** "Every change is seen at once", as near as a real cluster comes to it. */
+  /** Stands for "every change is seen at once", as nearly as a real cluster can do it. */
   private static final long AT_ONCE_MS = 50;
-  /** Then a change that an answer brought about is sent at once, but not for ever. */
+  /** In that case a change caused by an answer is sent at once, but at most this many times. */
   private static final int WORDS_A_BEAT = 4;
-  /** Nobody reads it. */
+  /** The reported progress; nothing reads it. */
   private static final float PROGRESS = 0.5f;
 
   private final Scenario.Application application;
   private final PlayerContext context;
-  /** The containers of the present attempt that run, by their numbers. */
+  /** The running containers of the present attempt, by their numbers. */
   private final Map<Long, Use> uses = new HashMap<>();
   /** Containers that were given back and have not ended yet. */
   private final Set<ContainerId> back = new HashSet<>();
   private final List<ContainerId> releases = new ArrayList<>();
-  /** The starts of held containers, number and time; from other threads. */
+  /** The starts of held containers, as number and time; filled by other threads. */
   private final Queue<long[]> started = new ConcurrentLinkedQueue<>();
-  /** Containers whose nodes did not start them; from other threads. */
+  /** Containers whose nodes did not start them; filled by other threads. */
   private final Queue<ContainerId> notStarted = new ConcurrentLinkedQueue<>();
-  /** Of the present attempt. */
+  /** The connection of the present attempt. */
   private ResourceManagerLink manager;
   private NodeLink nodes;
-  /** Known from its first container on. */
+  /** Known after its first container. */
   private ApplicationAttemptId attempt;
   private Said said = new Said();
   private boolean demanding;
@@ -66,7 +66,7 @@ final class ApplicationMaster {
 
   /**
    * Plays the application to its end in one attempt; returns its final status. After an exception
-   * it may be called with the next attempt: tasks that have ended stay ended.
+   * it may be called with the next attempt; ended tasks are not run again.
    */
   FinalApplicationStatus play(ResourceManagerLink manager, NodeLink nodes) throws Exception {
     this.manager = manager;
@@ -86,7 +86,7 @@ final class ApplicationMaster {
     return status;
   }
 
-  /** The attempt before is gone with its containers. */
+  /** Forgets the previous attempt and its containers, and starts with the next attempt. */
   private void startOver() throws IOException {
     for (Use use : uses.values()) {
       context.log().write(line("ended", use.container.getId()).put("kind", End.KILLED.word()));
@@ -149,7 +149,9 @@ final class ApplicationMaster {
     act(heard, response.getAllocatedContainers());
   }
 
-  /** These will be taken: it has no checkpoint to write, so it works on and asks again. */
+  /**
+   * These containers will be preempted. Without a checkpoint to write, it works on and asks again.
+   */
   private void warned(PreemptionMessage message) {
     if (message.getStrictContract() != null) {
       for (PreemptionContainer each : message.getStrictContract().getContainers()) {
@@ -222,7 +224,7 @@ final class ApplicationMaster {
     } else {
       command = context.command().timed(about.lengthMs, about.status != 0);
     }
-    // A node that cannot start it is one that goes: the container is given back, the task waits.
+    // If a node cannot start it, the node is going: the container is given back, the task waits.
     nodes.start(use.container, command, () -> notStarted.add(use.container.getId()));
   }
 
@@ -231,7 +233,7 @@ final class ApplicationMaster {
     releases.add(id);
   }
 
-  /** Ends a held container when its time is known; twice does no harm. */
+  /** Ends a held container when its time is known; a second call does no harm. */
   private void endInTime(Use use) {
     Long at = use.endsMs();
     if (at != null) {
@@ -240,7 +242,7 @@ final class ApplicationMaster {
     }
   }
 
-  /** What still runs goes with the application: held containers by themselves, others killed. */
+  /** Ends what still runs: after a success the held containers end normally, others are killed. */
   private void finish(FinalApplicationStatus status) {
     for (Use use : uses.values()) {
       if (use.held && status == FinalApplicationStatus.SUCCEEDED) {
@@ -252,7 +254,7 @@ final class ApplicationMaster {
     noteDemand(false);
   }
 
-  /** Records where the intervals begin and end in which the application demands. */
+  /** Records the begin and the end of each interval in which the application demands containers. */
   private void noteDemand(boolean now) {
     if (now != demanding) {
       demanding = now;
@@ -261,7 +263,7 @@ final class ApplicationMaster {
     }
   }
 
-  /** Waits for the next heartbeat; the model may want a message before. */
+  /** Waits for the next heartbeat; the model may want a message before it. */
   private void awaitBeat(long nextMs) throws InterruptedException, IOException {
     while (said.state.isEmpty() && said.wakeMs != null && said.wakeMs < nextMs) {
       sleepUntil(said.wakeMs);
@@ -286,7 +288,7 @@ final class ApplicationMaster {
         .put("container", container.toString());
   }
 
-  /** The container's number within its attempt. */
+  /** Returns the container's number within its attempt. */
   private static long number(ContainerId id) {
     return id.getContainerId() & ContainerId.CONTAINER_ID_BITMASK;
   }

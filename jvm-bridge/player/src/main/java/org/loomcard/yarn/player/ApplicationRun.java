@@ -35,8 +35,8 @@ import org.slf4j.LoggerFactory;
  * One application from its submission to its end.
  *
  * <p>Without an AM container its attempt is an unmanaged one. With one, the ResourceManager
- * launches a held container for it, which hands its tokens to the player: the attempt, its tokens
- * and its container are real, only the program that speaks for it lives here.
+ * launches a held container for it, which gives its tokens to the player. The attempt, its tokens
+ * and its container are real; only the program that acts for it runs here.
  */
 final class ApplicationRun {
   private static final Logger LOG = LoggerFactory.getLogger(ApplicationRun.class);
@@ -65,7 +65,7 @@ final class ApplicationRun {
     this.masterStartMs = masterStartMs;
   }
 
-  /** Plays it; whatever goes wrong is written down as the application's end. */
+  /** Plays it; if anything fails, that is written down as the application's end. */
   void play() {
     String why = "";
     String state = "FAILED";
@@ -80,7 +80,7 @@ final class ApplicationRun {
     }
   }
 
-  /** Asks the ResourceManager to kill it; nothing where it was not submitted. */
+  /** Asks the ResourceManager to kill it; does nothing if it was not submitted. */
   void kill() {
     try {
       if (id != null) {
@@ -116,7 +116,7 @@ final class ApplicationRun {
     }
   }
 
-  /** Each attempt's container comes under the application's name. */
+  /** The container of each attempt reports under the application's name. */
   private void expectMaster() {
     context.held().expect(id.toString(), tokens -> {
       masters.add(tokens);
@@ -147,7 +147,7 @@ final class ApplicationRun {
     return credentials;
   }
 
-  /** As long as a program of its own would take from its container's start to its first ask. */
+  /** Waits as long as a separate program would take from its container's start to its first ask. */
   private void waitForStart() throws InterruptedException {
     Thread.sleep(masterStartMs);
   }
@@ -177,7 +177,7 @@ final class ApplicationRun {
       context.held().end(id.toString(), 0);
       return status;
     } catch (UndeclaredThrowableException e) {
-      throw (Exception) e.getCause();  // doAs wraps what is no IOException
+      throw (Exception) e.getCause();  // doAs wraps exceptions other than IOException
     }
   }
 

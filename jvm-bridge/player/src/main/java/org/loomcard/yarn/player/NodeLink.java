@@ -14,7 +14,7 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One attempt's talk with NodeManagers, under the tokens that the ResourceManager sends it. */
+/** One attempt's connection to NodeManagers, with the tokens that the ResourceManager sends it. */
 final class NodeLink {
   private static final Logger LOG = LoggerFactory.getLogger(NodeLink.class);
 
@@ -27,7 +27,7 @@ final class NodeLink {
     this.starters = starters;
     client.setNMTokenCache(tokens);
     client.init(conf);
-    // What still runs at the end is the ResourceManager's to stop.
+    // The ResourceManager stops what still runs at the end.
     client.cleanupRunningContainersOnStop(false);
     client.start();
   }
@@ -38,7 +38,7 @@ final class NodeLink {
     }
   }
 
-  /** Starts a container; {@code failed} is run, on another thread, where its node does not. */
+  /** Starts a container; if its node does not, {@code failed} runs on another thread. */
   void start(Container container, String command, Runnable failed) {
     ContainerLaunchContext context = ContainerLaunchContext.newInstance(
         Collections.emptyMap(), Collections.emptyMap(), Collections.singletonList(command),

@@ -63,7 +63,7 @@ final class Options {
     return input;
   }
 
-  /** Where the player's own account goes. */
+  /** The file of the player's own log. */
   File log() {
     return log;
   }

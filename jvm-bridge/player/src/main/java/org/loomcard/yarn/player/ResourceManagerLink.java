@@ -18,10 +18,11 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
 
 /**
- * One attempt's talk with the ResourceManager, made and used as the user that holds its token.
+ * One attempt's connection to the ResourceManager, made and used as the user that has its token.
  *
- * <p>YARN's own AMRMClient sends every ask again for each container that comes, which asks again
- * for what is on its way; a player that is to agree with a simulator says only what has changed.
+ * <p>YARN's own AMRMClient sends every ask again for each container that comes, and so asks again
+ * for containers that are already on their way. A player that must agree with a simulator sends
+ * only what has changed.
  */
 final class ResourceManagerLink {
   private static final int UNREGISTER_PAUSE_MS = 20;
@@ -40,7 +41,7 @@ final class ResourceManagerLink {
     withVcores = response.getSchedulerResourceTypes().contains(SchedulerResourceTypes.CPU);
   }
 
-  /** Whether the scheduler said at registration that it counts more than memory. */
+  /** Whether the scheduler said at registration that it counts more resources than memory. */
   boolean withVcores() {
     return withVcores;
   }

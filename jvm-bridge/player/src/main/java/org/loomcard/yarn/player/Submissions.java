@@ -23,7 +23,7 @@ import org.loomcard.yarn.player.context.Scenario;
 
 /** Submits applications, each as its own user. */
 final class Submissions {
-  /** As YARN's own default. */
+  /** The same as YARN's own default. */
   private static final int ATTEMPTS = 2;
 
   private final Configuration conf;
@@ -37,7 +37,7 @@ final class Submissions {
     this.command = command;
   }
 
-  /** A client that speaks as {@code user}; made and warmed up at the first call. */
+  /** Returns a client that acts as {@code user}; made and warmed up at the first call. */
   YarnClient client(String user) throws IOException, InterruptedException {
     YarnClient known = clients.get(user);
     if (known != null) {
@@ -55,7 +55,7 @@ final class Submissions {
     return client;
   }
 
-  /** The application's context with the id that the ResourceManager gave it. */
+  /** Returns the application's context with the id that the ResourceManager gave it. */
   ApplicationSubmissionContext prepare(Scenario.Application application,
       Map<String, String> hints) throws IOException, YarnException, InterruptedException {
     ApplicationSubmissionContext context =

@@ -2,7 +2,7 @@ package org.loomcard.yarn.player;
 
 import org.apache.hadoop.yarn.api.records.Container;
 
-/** An allocated container that runs; without a length its end is ordered while it runs. */
+/** An allocated container that runs; if it has no length, its end is ordered while it runs. */
 final class Use {
   private static final long NOT_YET = -1;
 
@@ -27,7 +27,7 @@ final class Use {
     this.earliestMs = earliestMs;
   }
 
-  /** When it ends, in ms since 1970, or null while that is not known. */
+  /** When it ends, in ms since 1970, or null while that is unknown. */
   synchronized Long endsMs() {
     boolean known = startedMs != NOT_YET && ranMs != NOT_YET;
     return known ? Math.max(startedMs + ranMs, earliestMs) : null;

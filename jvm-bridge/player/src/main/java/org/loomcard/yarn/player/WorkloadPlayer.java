@@ -23,16 +23,16 @@ import org.loomcard.yarn.player.context.Scenario;
 
 /**
  * Plays a scenario on a real YARN: submits each application at its time and is the application
- * master of all of them, in one process. Which cluster, says the configuration on the class path.
+ * master of all of them, in one process. The configuration on the class path says which cluster.
  *
- * <p>It ends when every application has; exit status 0 whatever became of them, for that is in the
- * log. The end of standard input ends it early, with status 3, and the loss of the models with
- * status 4: what still runs is killed.
+ * <p>It ends when every application has ended, with exit status 0 whatever their final states,
+ * which are in the log. It ends early when standard input ends (status 3) or when the models are
+ * lost (status 4); what still runs is killed.
  */
 public final class WorkloadPlayer {
   private static final long LEAD_MS = 200;
   private static final int STARTERS = 8;
-  /** How long the models may take for an answer: more than a busy machine makes them wait. */
+  /** How long the models may take to answer: longer than a busy machine delays them. */
   private static final long PATIENCE_MS = 60_000;
   private static final int HOOK_PRIORITY = 50;
   private static final String POLL = "yarn.client.application-client-protocol.poll-interval-ms";
@@ -69,7 +69,7 @@ public final class WorkloadPlayer {
     submissions = new Submissions(conf, amounts, command);
   }
 
-  /** Plays; exits 2 for bad arguments, 1 where the scenario or the cluster cannot be reached. */
+  /** Plays; exits 2 for bad arguments, 1 if the scenario or the cluster cannot be reached. */
   public static void main(String[] args) throws Exception {
     Options options;
     try {
@@ -86,14 +86,14 @@ public final class WorkloadPlayer {
     System.exit(0);
   }
 
-  /** Lives no longer than the process at the other end of standard input. */
+  /** Ends with the process at the other end of standard input. */
   private static void obey() {
     try {
       while (System.in.read() >= 0) {
         continue;
       }
     } catch (IOException expected) {
-      // As good as an end.
+      // Counts as the end of the input.
     }
     System.exit(3);
   }
@@ -120,8 +120,8 @@ public final class WorkloadPlayer {
   }
 
   /**
-   * Speaks once to the ResourceManager as every user, and plays an application of one container
-   * that ends at once: on every side classes are loaded before the run's zero.
+   * Calls the ResourceManager once as every user, and plays an application of one container that
+   * ends at once. So classes are loaded on every side before the run's zero.
    */
   private void warmUp(List<Scenario.Application> applications) throws Exception {
     for (Scenario.Application application : applications) {
@@ -145,7 +145,7 @@ public final class WorkloadPlayer {
     }
   }
 
-  /** Without the models no application can go on: the hook kills those that run. */
+  /** Without the models no application can continue: the hook kills those that run. */
   private static void giveUp(String why) {
     System.err.println("player: " + why);
     PlayerContext.daemon(() -> System.exit(4)).start();

@@ -20,12 +20,12 @@ import org.apache.hadoop.yarn.util.resource.Resources;
 import org.junit.Test;
 import org.loomcard.yarn.player.context.Scenario;
 
-/** When reduces are asked for: the cases that the tests of the Python models read. */
+/** When reduces are requested: the cases that the tests of the Python models read. */
 public final class HadoopReducesTest {
   private static final File CASES = new File("../../tests/golden/player/reduces.json");
   private static final float RAMP_UP_LIMIT = 0.5f;
 
-  /** How many maps and reduces are in which state; scheduled: asked for, assigned: allocated. */
+  /** How many maps and reduces are in which state; scheduled: requested, assigned: allocated. */
   static final class Counts {
     public int totalMaps;
     public int completedMaps;
@@ -36,7 +36,7 @@ public final class HadoopReducesTest {
     public int assignedReduces;
   }
 
-  /** The cases are what Hadoop's own class does, not what we believe it does. */
+  /** The cases show what Hadoop's own class does, not what we believe it does. */
   @Test
   public void hadoopDoesTheSame() throws Exception {
     for (JsonNode one : Scenario.json().readTree(CASES)) {

@@ -21,9 +21,9 @@ import org.junit.runner.notification.Failure;
 import org.junit.runner.notification.RunListener;
 
 /**
- * {@code RunTests CLASS FILE [only:METHOD | METHOD]...}: runs the tests of a class but for those
- * named, or only those marked so, and writes one line of JSON for each that ended to the file; so a
- * class that is stopped leaves what it had.
+ * {@code RunTests CLASS FILE [only:METHOD | METHOD]...}: runs the tests of a class except the named
+ * ones, or only those marked {@code only:}. It writes one line of JSON to the file for each test
+ * that ended, so that a class that is stopped leaves its results so far.
  */
 public final class RunTests {
   private static final int STACK = 4;
@@ -31,7 +31,7 @@ public final class RunTests {
   private RunTests() {
   }
 
-  /** Always ends the JVM: tests leave threads behind. */
+  /** Always ends the JVM, because tests leave threads behind. */
   public static void main(String[] args) throws Exception {
     Set<String> left = new HashSet<>(Arrays.asList(args).subList(2, args.length));
     Request request = Request.aClass(Class.forName(args[0])).filterWith(new Chosen(left));
@@ -46,7 +46,7 @@ public final class RunTests {
     Runtime.getRuntime().halt(0);
   }
 
-  /** The first ResourceManager of a JVM takes seconds, which a test's own time-out may not have. */
+  /** The first ResourceManager of a JVM takes seconds, possibly more than a test's time-out. */
   private static void warmUp() throws IOException {
     YarnConfiguration conf = new YarnConfiguration();
     conf.set(YarnConfiguration.RM_SCHEDULER, System.getProperty("scheduler.class"));
@@ -62,7 +62,7 @@ public final class RunTests {
     return parameter < 0 ? name : name.substring(0, parameter);
   }
 
-  /** All but the methods that are left out. */
+  /** Accepts all methods except those left out, or only the marked ones. */
   private static final class Chosen extends Filter {
     private final Set<String> left;
     private final boolean only;
@@ -86,7 +86,7 @@ public final class RunTests {
     }
   }
 
-  /** One line for each test. */
+  /** Writes one line for each test. */
   private static final class Lines extends RunListener {
     private final ObjectMapper json = new ObjectMapper();
     private final PrintWriter out;

@@ -3,7 +3,7 @@ package org.loomcard.yarn.player.context;
 import java.util.List;
 import org.apache.hadoop.yarn.api.records.Resource;
 
-/** A scenario's amounts as the cluster's resources, and back. */
+/** Converts a scenario's amounts to the cluster's resources, and back. */
 public final class Amounts {
   private final List<String> types;
 
@@ -11,7 +11,7 @@ public final class Amounts {
     this.types = types;
   }
 
-  /** YARN's resource in the order of the scenario's types. */
+  /** Returns YARN's resource for amounts in the order of the scenario's types. */
   public long[] of(Resource resource) {
     long[] amounts = new long[types.size()];
     for (int i = 0; i < amounts.length; i++) {
@@ -30,7 +30,7 @@ public final class Amounts {
     return amounts;
   }
 
-  /** Amounts in the order of the scenario's types, as YARN has them. */
+  /** Returns YARN's amounts in the order of the scenario's types. */
   public Resource resource(long[] amounts) {
     Resource resource = Resource.newInstance(0, 0);
     for (int i = 0; i < types.size(); i++) {

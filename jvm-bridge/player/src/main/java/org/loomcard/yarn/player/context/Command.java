@@ -3,11 +3,11 @@ package org.loomcard.yarn.player.context;
 import java.util.Locale;
 
 /**
- * The commands of containers. Each is a line of bash that does the work in real processes, with a
- * comment at its end that says the same to an executor which keeps virtual containers.
+ * The commands of containers. Each is a line of bash that does the work in real processes. A
+ * comment at its end says the same to an executor of virtual containers.
  *
- * <p>YARN puts the line between double quotes inside a script of its own, so a dollar that is meant
- * for the inner shell is escaped, and there are no double quotes.
+ * <p>YARN puts the line between double quotes inside a script of its own, so a dollar for the inner
+ * shell is escaped, and there are no double quotes.
  */
 public final class Command {
   /** What a timed container does. */
@@ -26,7 +26,9 @@ public final class Command {
     this.port = port;
   }
 
-  /** A container that runs so long, then exits: with 1 if it {@code fails}. */
+  /**
+   * Returns the command of a container that runs this long, then exits: with 1 if it {@code fails}.
+   */
   public String timed(long ms, boolean fails) {
     String seconds = String.format(Locale.ROOT, "%.3f", ms / 1000.0);
     String line = work == Work.SLEEP ? "sleep " + seconds : "timeout " + seconds + " bash -c '"
@@ -35,7 +37,7 @@ public final class Command {
     return line + "; exit " + exit + " # loomcard sleep " + ms + " " + exit;
   }
 
-  /** A container that says {@code name} to the player, and exits with the number it receives. */
+  /** A container that sends {@code name} to the player, and exits with the number it receives. */
   public String held(String name) {
     String burn = work == Work.BURN ? BURN + " & " : "";
     String kill = work == Work.BURN ? "kill %1; " : "";
@@ -43,7 +45,7 @@ public final class Command {
         + "exit \\${code:-1} # loomcard hold " + host + " " + port + " " + name;
   }
 
-  /** The same for an application master's container, which hands over its tokens. */
+  /** The same for an application master's container, which also sends its tokens. */
   public String master(String name) {
     return open() + "echo " + name + " \\$(base64 -w0 \\$HADOOP_TOKEN_FILE_LOCATION) >&3; "
         + await() + "exit \\${code:-1} # loomcard hold " + host + " " + port + " " + name

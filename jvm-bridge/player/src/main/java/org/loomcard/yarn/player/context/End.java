@@ -9,7 +9,7 @@ public enum End {
 
   private static final String EXPIRED_TEXT = "Container expired";
 
-  /** Reads what the ResourceManager says; {@code released}: the application master gave it back. */
+  /** Reads the ResourceManager's status; {@code released}: the application master gave it back. */
   public static End of(ContainerStatus status, boolean released) {
     switch (status.getExitStatus()) {
       case ContainerExitStatus.SUCCESS:

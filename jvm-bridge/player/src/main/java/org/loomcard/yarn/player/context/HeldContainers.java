@@ -14,9 +14,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * The containers whose end the player decides. Each connects when it runs and says its name, with
- * an application master's tokens behind it; it exits when it receives a number, or when the player
- * is gone.
+ * The containers whose end the player decides. Each connects when it runs and sends its name,
+ * followed by an application master's tokens if it has them. It exits when it receives a number, or
+ * when the player is gone.
  */
 public final class HeldContainers implements Closeable {
   private static final int HELLO_MS = 10_000;
@@ -39,7 +39,7 @@ public final class HeldContainers implements Closeable {
     return server.getLocalPort();
   }
 
-  /** {@code arrived} is given what the container says behind its name, "" for nothing. */
+  /** {@code arrived} gets what the container sends after its name, "" for nothing. */
   public synchronized void expect(String name, Consumer<String> arrived) {
     expected.put(name, arrived);
   }
@@ -67,7 +67,7 @@ public final class HeldContainers implements Closeable {
       try {
         greet(server.accept());
       } catch (IOException expectedAtTheEnd) {
-        // A container that went before it said its name; or the server was closed.
+        // The container ended before it sent its name; or the server was closed.
         continue;
       }
     }
@@ -100,7 +100,7 @@ public final class HeldContainers implements Closeable {
       socket.getOutputStream().write((exit + "\n").getBytes(StandardCharsets.US_ASCII));
       socket.close();
     } catch (IOException ignored) {
-      // The container is gone already; the ResourceManager will say how.
+      // The container is gone already; the ResourceManager will report how it ended.
     }
   }
 }

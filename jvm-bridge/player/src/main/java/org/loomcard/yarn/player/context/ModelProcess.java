@@ -14,9 +14,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * The process that runs the models of all application masters, loomcard.player.model_process: the
- * models that the simulator uses. One JSON object per line each way, after a first line that says
- * that the process is ready.
+ * The process that runs the models of all application masters, loomcard.player.model_process; the
+ * simulator uses the same models. The first line says that the process is ready; after that, each
+ * message in either direction is one JSON object per line.
  */
 public final class ModelProcess implements Closeable {
   private static final String END = "";
@@ -111,7 +111,7 @@ public final class ModelProcess implements Closeable {
         line = lines.readLine();
       }
     } catch (IOException expected) {
-      // As good as an end.
+      // Counts as an end.
     }
     answers.add(END);
   }

@@ -45,7 +45,7 @@ public final class PlayerContext {
     return models;
   }
 
-  /** How often an application master speaks; 0: as often as there is something to say. */
+  /** The interval of an application master's heartbeats; 0: whenever there is something to say. */
   public long heartbeatMs() {
     return heartbeatMs;
   }

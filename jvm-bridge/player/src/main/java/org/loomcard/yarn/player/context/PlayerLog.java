@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 
-/** The player's own account, player.jsonl: one JSON object a line, times in ms since 1970. */
+/** The player's own log, player.jsonl: one JSON object per line, times in ms since 1970. */
 public final class PlayerLog implements Closeable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -19,12 +19,12 @@ public final class PlayerLog implements Closeable {
     out = Files.newBufferedWriter(file.toPath(), StandardCharsets.UTF_8);
   }
 
-  /** A line to fill in and to {@link #write}. */
+  /** Returns a line to fill in and to {@link #write}. */
   public static ObjectNode line(String event) {
     return JSON.createObjectNode().put("at_ms", System.currentTimeMillis()).put("event", event);
   }
 
-  /** Writes a whole line at once: readers follow the file while it grows. */
+  /** Writes a whole line at once, because readers follow the file while it grows. */
   public synchronized void write(ObjectNode line) {
     try {
       out.write(line.toString());

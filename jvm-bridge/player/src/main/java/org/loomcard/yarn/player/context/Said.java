@@ -38,7 +38,7 @@ public final class Said {
     public int status;
   }
 
-  /** When a container without a length ends. */
+  /** Says when a container without a length ends. */
   public static final class End {
     public long container;
     public long ranMs;

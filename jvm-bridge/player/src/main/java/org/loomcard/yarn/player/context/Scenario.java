@@ -11,7 +11,7 @@ import java.util.Map;
 
 /**
  * A workload with all random values sampled, as python/loomcard/workload/scenario.py writes it: the
- * fields that submissions need. Times are ms, amounts are in the order of {@link #resourceTypes}.
+ * fields that submissions need. Times are in ms, amounts in the order of {@link #resourceTypes}.
  */
 public final class Scenario {
   public List<String> resourceTypes;
@@ -30,7 +30,7 @@ public final class Scenario {
     public long[] am;
   }
 
-  /** What the player is given: the scenario, and what goes beside it. */
+  /** The player's input: the scenario, and additional data. */
   public static final class Input {
     public Scenario scenario;
     /** The hints that each application gives its scheduler. */

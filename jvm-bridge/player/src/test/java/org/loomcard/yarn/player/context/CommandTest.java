@@ -5,7 +5,7 @@ import static org.junit.Assert.assertTrue;
 
 import org.junit.Test;
 
-/** What a node is asked to run. */
+/** The commands that a node gets for containers. */
 public class CommandTest {
   /** The bash line and the comment for virtual containers name the same length and exit status. */
   @Test

@@ -13,12 +13,12 @@ import org.junit.runner.RunWith;
 import org.junit.runners.Parameterized;
 
 /**
- * Stands before YARN's class of this name on the class path: YARN's parameterised tests then run
+ * Comes before YARN's class of this name on the class path: YARN's parameterised tests then run
  * against the scheduler that {@code -Dscheduler.class} names, and stay byte-identical themselves.
  */
 @RunWith(Parameterized.class)
 public abstract class ParameterizedSchedulerTestBase {
-  /** YARN's two, and any other scheduler. */
+  /** YARN's two schedulers, and any other scheduler. */
   public enum SchedulerType { CAPACITY, FAIR, PLUGIN }
 
   private final SchedulerType type;
@@ -53,7 +53,7 @@ public abstract class ParameterizedSchedulerTestBase {
     return type;
   }
 
-  /** An instance of the scheduler that is tested; not the ResourceManager's. */
+  /** Returns a new instance of the tested scheduler; it is not the ResourceManager's instance. */
   @SuppressWarnings("rawtypes")
   public AbstractYarnScheduler getScheduler() {
     return scheduler;

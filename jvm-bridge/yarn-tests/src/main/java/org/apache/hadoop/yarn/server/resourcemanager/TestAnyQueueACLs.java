@@ -11,12 +11,12 @@ import org.apache.hadoop.test.GenericTestUtils;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
- * YARN's tests of queue ACLs for a scheduler whose queues are those of a policy file: the file is
- * rewritten for each tree, and {@code reinitialize} reads it. A scheduler without queues of its
- * own keeps those that it has.
+ * YARN's tests of queue ACLs for a scheduler whose queues come from a policy file: the file is
+ * rewritten for each tree, and {@code reinitialize} reads it. A scheduler that does not read such a
+ * file keeps its queues.
  *
  * <p>Under Capacity a right on a queue is a right on those below it. A list of Loomcard's replaces
- * that of the queue above, so each list here names those of the queues above, too.
+ * that of the queue above, so each list here also names those of the queues above.
  */
 public class TestAnyQueueACLs extends QueueACLsTestBase {
   private static final String TWO = two(QUEUEA, QUEUE_A_USER, QUEUE_A_ADMIN)
@@ -59,8 +59,8 @@ public class TestAnyQueueACLs extends QueueACLsTestBase {
   }
 
   /**
-   * YARN's policy configuration of these tests goes on as soon as the start of the ResourceManager
-   * has begun, and no administrator can refresh queues before it is active.
+   * YARN's preparation of these tests continues as soon as the start of the ResourceManager has
+   * begun, and no administrator can refresh queues before it is active.
    */
   private void awaitActive() throws IOException {
     try {
@@ -76,7 +76,7 @@ public class TestAnyQueueACLs extends QueueACLsTestBase {
         + ", " + ROOT_ADMIN + "]}\n";
   }
 
-  /** Everyone where the queue or the one above admits everyone. */
+  /** Returns everyone if the queue or the one above admits everyone. */
   private static String either(String above, String own) {
     return "*".equals(above) ? above : own;
   }

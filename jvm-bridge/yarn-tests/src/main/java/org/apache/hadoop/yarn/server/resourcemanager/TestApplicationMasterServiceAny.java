@@ -16,7 +16,7 @@ public class TestApplicationMasterServiceAny extends ApplicationMasterServiceTes
     return made;
   }
 
-  /** All is in one queue, so what the nodes hold is what the queue holds. */
+  /** There is only one queue, so the containers of the nodes are those of the queue. */
   @Override
   protected Resource getResourceUsageForQueue(ResourceManager rm, String queue) {
     AbstractYarnScheduler<?, ?> scheduler =

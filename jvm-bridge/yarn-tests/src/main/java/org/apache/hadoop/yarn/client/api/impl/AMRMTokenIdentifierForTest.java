@@ -6,14 +6,14 @@ import java.nio.charset.StandardCharsets;
 import org.apache.hadoop.yarn.security.AMRMTokenIdentifier;
 
 /**
- * Stands in for a class of YARN's tests whose protobuf half Hadoop does not publish: a token of a
- * later version, with one field that this ResourceManager does not know.
+ * Replaces a class of YARN's tests whose protobuf half Hadoop does not publish: a token of a later
+ * version, with one field that this ResourceManager does not know.
  */
 public final class AMRMTokenIdentifierForTest extends AMRMTokenIdentifier {
   private static final int UNKNOWN_FIELD = 9 << 3 | 2;  // number 9, a string
   private final String message;
 
-  /** As the older token, with a message of at most 127 bytes. */
+  /** The same as the older token, with a message of at most 127 bytes. */
   public AMRMTokenIdentifierForTest(AMRMTokenIdentifier older, String message) {
     super(older.getApplicationAttemptId(), older.getKeyId());
     this.message = message;

@@ -13,7 +13,7 @@ public class TestAnyAMRMClient extends TestAMRMClient {
     super(schedulerName, autoUpdate);
   }
 
-  /** One scheduler; containers are updated by the ResourceManager alone. */
+  /** One scheduler; only the ResourceManager updates containers. */
   @Parameterized.Parameters
   public static Collection<Object[]> data() {
     return Collections.singletonList(
