@@ -26,7 +26,7 @@ import org.mockito.Mockito;
 
 /** An application from its submission to its end, as it is reported to the policy. */
 public class ApplicationLifecycleTest extends SchedulerTestBase {
-  /** Everything is reported once, in order, and the counts hold at every step. */
+  /** Everything is reported once, in order, and the counts are right at every step. */
   @Test
   public void aWholeLife() throws Exception {
     startRm();
@@ -93,7 +93,9 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     assertTrue(nm.getNodeId() != null);
   }
 
-  /** While the fallback serves nobody reads the counts; an attempt that ends is not kept for it. */
+  /**
+   * While the fallback serves, the counts are not read; an attempt that ends is not kept for them.
+   */
   @Test
   public void endedAttemptsWantNothing() throws Exception {
     startRm();
@@ -131,7 +133,9 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     assertEquals(before, rounds.signals());
   }
 
-  /** The ResourceManager may have forgotten an application when the scheduler hears of it. */
+  /**
+   * The ResourceManager may have forgotten an application before its event reaches the scheduler.
+   */
   @Test
   public void anApplicationThatIsForgotten() throws Exception {
     startRm();
@@ -141,7 +145,7 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     assertEquals("alice", rounds.snapshot().one("application_added").get(5).asText());
   }
 
-  /** Of long names the policy gets the beginning, in whole characters. */
+  /** The policy gets only the beginning of long names, in whole characters. */
   @Test
   public void longNamesAreCut() throws Exception {
     startRm();
@@ -162,7 +166,7 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     return record;
   }
 
-  /** A step of the wall clock puts no application before one that came earlier. */
+  /** A step of the wall clock moves no application before one that came earlier. */
   @Test
   public void stepsOfTheClockReorderNothing() throws Exception {
     startRm();
@@ -173,7 +177,7 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     JsonNode early = added(3, true, scheduler.startedAtMs() - hour);
     assertEquals("recovered", -hour, early.get(10).asLong());
     JsonNode ahead = added(4, true, scheduler.startedAtMs() + hour);
-    long submitted = ahead.get(10).asLong(); // the engine's clock goes on while it is added
+    long submitted = ahead.get(10).asLong(); // the engine's clock continues while it is added
     assertTrue("by a clock that was ahead: " + submitted,
         submitted >= second && submitted <= ahead.get(1).asLong());
   }

@@ -30,9 +30,9 @@ import org.loomcard.yarn.state.Reservations;
 /** Which package of the Java side may use which, and which class may do what. */
 public final class ArchitectureTest {
   private static final String ROOT = "org.loomcard.yarn";
-  /** Of each package, the packages of ours that it may use. The root may use all. */
+  /** For each package, the packages of ours that it may use. The root may use all. */
   private static final Map<String, Set<String>> MAY_USE = new TreeMap<>();
-  /** The way to the policy process and back. */
+  /** The packages on the way to the policy process and back. */
   private static final String[] WITHOUT_YARN = {
       "json", "config", "wire", "process", "rounds", "bridge",
   };
@@ -75,7 +75,7 @@ public final class ArchitectureTest {
     assertTrue("no classes found to check", ours.contain(LoomcardScheduler.class));
   }
 
-  /** A package that is new needs a line above. */
+  /** A new package needs a line above. */
   @Test
   public void everyPackageIsListed() {
     Set<String> found = new TreeSet<>();
@@ -96,7 +96,7 @@ public final class ArchitectureTest {
     slices().matching(ROOT + ".(**)").should().beFreeOfCycles().check(ours);
   }
 
-  /** Another transport is one class. */
+  /** Only one class uses Py4J, so another transport is one class. */
   @Test
   public void onlyTheClientKnowsPy4j() {
     noClasses().that().haveNameNotMatching(".*\\.Py4jPolicyClient(\\$.*)?")
@@ -104,7 +104,7 @@ public final class ArchitectureTest {
         .check(ours);
   }
 
-  /** Except that the configuration is kept where YARN keeps its own state. */
+  /** The exception are the classes that keep the configuration where YARN keeps its own state. */
   @Test
   public void theWayToThePolicyKnowsNothingOfYarn() {
     for (String each : WITHOUT_YARN) {
@@ -124,7 +124,7 @@ public final class ArchitectureTest {
                 && !SHOWN.contains(type.getSimpleName()))).check(ours);
   }
 
-  /** Every part gets what it needs, and not the whole scheduler: the root package has no cycle. */
+  /** Every part gets what it needs, not the whole scheduler: the root package has no cycle. */
   @Test
   public void noPartKnowsTheWholeScheduler() {
     noClasses().that(areNone("LoomcardScheduler"))
@@ -150,7 +150,7 @@ public final class ArchitectureTest {
         .should().callMethodWhere(named(owner, method)).check(ours);
   }
 
-  /** Nothing is made to be extended but the scheduler, which tests subclass. */
+  /** No class is made to be extended except the scheduler, which tests subclass. */
   @Test
   public void classesAreFinal() {
     classes().that().areTopLevelClasses().and().areNotInterfaces().and().areNotEnums()

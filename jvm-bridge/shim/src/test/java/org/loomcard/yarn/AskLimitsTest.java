@@ -28,8 +28,8 @@ import org.junit.Test;
 import org.loomcard.yarn.config.BridgeConfig;
 
 /**
- * An attempt that asks for more than it may gets an error, in its AM and its diagnostics; nothing
- * of the request is taken, and it goes on.
+ * An attempt that asks for more than its limits gets an error, in its AM and its diagnostics.
+ * Nothing of the request is taken, and the attempt continues.
  */
 public class AskLimitsTest extends SchedulerTestBase {
   private static final String BY_KEY = "loomcard.attempt.max-key-rows";
@@ -111,7 +111,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(3, read().all("ask").size());
   }
 
-  /** What came before stays, and what fits is served afterwards. */
+  /** Earlier asks stay after a refused request, and a request that fits is served afterwards. */
   @Test
   public void tooManyHostsUnderOneKeyAreRefused() throws Exception {
     start();
@@ -125,7 +125,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(9_999, read().one("ask").get(8).size());
   }
 
-  /** They cost the policy nothing yet, but {@code *} may follow. */
+  /** Rows without {@code *} cost the policy nothing yet, but {@code *} may follow. */
   @Test
   public void hostsWithoutAnyCount() throws Exception {
     start();
@@ -138,7 +138,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     taken(hosts(0, 6_000, 2, 3));
   }
 
-  /** What is taken back counts no longer, nor does it stay in YARN's state. */
+  /** Asks that are taken back no longer count, and do not stay in YARN's state. */
   @Test
   public void hostsThatAreTakenBackMakeRoom() throws Exception {
     start();
@@ -163,7 +163,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(0, read().one("ask").get(7).asInt());
   }
 
-  /** An AM that never takes back what it was allocated goes on for as long as it likes. */
+  /** An AM that never takes back what it was allocated can continue without end. */
   @Test
   public void hostsOfAllocatedAsksMakeRoom() throws Exception {
     start();
@@ -186,7 +186,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     return served;
   }
 
-  /** Of an ask that named no host nothing is kept once it is allocated. */
+  /** Nothing is kept of an ask that named no host after it is allocated. */
   @Test
   public void nothingIsNotedOfAsksWithoutHosts() throws Exception {
     start();
@@ -213,7 +213,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(6_000, read().one("ask").get(8).size());
   }
 
-  /** YARN keeps rows of its own for a container that is to grow: those are not the AM's. */
+  /** YARN keeps rows of its own for a container that shall grow; they are not the AM's. */
   @Test
   public void growingContainersCountForNothing() throws Exception {
     start();

@@ -8,7 +8,7 @@ public final class ConfigText {
   private final List<String> queues = new ArrayList<>();
   private String needs = "";
 
-  /** root with the one leaf root.default, open to everyone, without limits. */
+  /** root with one leaf, root.default, open to everyone, without limits. */
   public static String oneQueue() {
     return new ConfigText().queue("root", -1, false, "").queue("root.default", 0, true, "").text();
   }

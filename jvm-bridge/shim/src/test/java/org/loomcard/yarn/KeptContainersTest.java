@@ -28,7 +28,7 @@ import org.junit.Test;
 /**
  * Containers that outlive their AM and the ResourceManager, under seeded churn: AMs die, containers
  * end, the ResourceManager is restarted and its nodes come back one by one. The test keeps a list
- * of what runs, and YARN's side, ours and the policy's have to agree with it after every step.
+ * of what runs. YARN's side, ours and the policy's must agree with it after every step.
  */
 public class KeptContainersTest extends SchedulerTestBase {
   private static final int SIZE_MB = 1024;
@@ -39,7 +39,7 @@ public class KeptContainersTest extends SchedulerTestBase {
   private RMApp app;
   private MockAM am;
   private ContainerId master;
-  /** What runs, the AM's container included, with its node. */
+  /** The running containers, the AM's included, with their nodes. */
   private Map<ContainerId, MockNM> running;
   /** How many live containers the policy knows from what was reported to it. */
   private int reported;
@@ -49,7 +49,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     settings.setInt(YarnConfiguration.RM_AM_MAX_ATTEMPTS, 2 * STEPS);
   }
 
-  /** Each live container is counted once, and reaches each new AM, whatever was restarted. */
+  /** Each live container is counted once and reaches each new AM, whatever was restarted. */
   @Test
   public void keptContainersAreCountedOnce() throws Exception {
     for (int seed = 1; seed <= 4; seed++) {
@@ -117,7 +117,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** The next attempt begins, and gets what those before it left. */
+  /** Begins the next attempt, which gets the containers that earlier attempts left. */
   private void launch() throws Exception {
     until("an attempt that waits", () -> app.getCurrentAppAttempt() != null
         && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
@@ -130,7 +130,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     running.put(master, nm);
   }
 
-  /** Some containers end while no ResourceManager is there, and the AM comes among the nodes. */
+  /** Some containers end while there is no ResourceManager, and the AM comes while nodes return. */
   private void restart() throws Exception {
     Map<MockNM, List<NMContainerStatus>> reports = new TreeMap<>(
         (one, other) -> one.getNodeId().compareTo(other.getNodeId()));

@@ -35,7 +35,7 @@ import org.junit.Test;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** How containers end, and what becomes of nodes. */
+/** How containers end, and what happens to nodes. */
 public class NodesAndEndsTest extends SchedulerTestBase {
   private MockNM nm;
   private RMApp app;
@@ -67,8 +67,8 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * A reader of metrics before the first policy configuration, such as a standby's page, gets
-   * the root's.
+   * A reader of metrics before the first policy configuration, such as a standby's page, gets the
+   * root's.
    */
   @Test
   public void metricsOfTheRootAreThereBeforeAnyConfig() throws Exception {
@@ -102,8 +102,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * A container that its AM has not fetched when it is killed is asked for again by the
-   * ResourceManager.
+   * If a container is killed before its AM has fetched it, the ResourceManager asks for it again.
    */
   @Test
   public void anUnfetchedContainerIsAskedForAgain() throws Exception {
@@ -121,7 +120,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals("STALE", read().one("outcomes").get(5).get(0).get(2).asText());
   }
 
-  /** What YARN's own tests kill with ends as whatever else this scheduler takes back. */
+  /** The kill that YARN's own tests use ends a container like any other that is taken back. */
   @Test
   public void aContainerThatTheSchedulerKillsEndsAsPreempted() throws Exception {
     start();
@@ -171,8 +170,8 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * A lost node takes its containers along, before its own record; one that comes back is a new
-   * node.
+   * The containers of a lost node are reported before the node itself; a node that comes back is a
+   * new node.
    */
   @Test
   public void lossAndReturnOfANode() throws Exception {
@@ -206,8 +205,8 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * Nodes that come and are relabelled have the amounts of the queues computed once, when these are
-   * looked at, not once a node.
+   * If nodes come and are relabelled, the amounts of the queues are computed once, when they are
+   * read, not once per node.
    */
   @Test
   public void amountsAreComputedOnceForManyNodes() throws Exception {
@@ -225,7 +224,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals(3, root.maximum()[1]);
   }
 
-  /** Heartbeats are reported, idle ones too, while the policy configuration needs them. */
+  /** Heartbeats are reported, also idle ones, while the policy configuration needs them. */
   @Test
   public void heartbeatsWhereTheyAreNeeded() throws Exception {
     ScriptedScheduler.policyConfig = new ConfigText().heartbeats().queue("root", -1, false, "")

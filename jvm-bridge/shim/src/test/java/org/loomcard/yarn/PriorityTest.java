@@ -14,13 +14,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.junit.Test;
 
-/** A changed priority is stored, and the policy told. */
+/** A changed priority is stored and reported to the policy. */
 public class PriorityTest extends SchedulerTestBase {
   private static volatile ScriptedScheduler watched;
   private static volatile int storedUnderLock;
   private static volatile int stored;
 
-  /** Notes whether YARN's lock is held while it writes. */
+  /** Notes whether YARN's lock is locked while it writes. */
   public static final class Store extends MemoryRMStateStore {
     @Override
     public void updateApplicationStateInternal(ApplicationId id, ApplicationStateData state)
@@ -36,7 +36,7 @@ public class PriorityTest extends SchedulerTestBase {
     settings.setClass(YarnConfiguration.RM_STORE, Store.class, RMStateStore.class);
   }
 
-  /** A state store may take long: nobody waits for it at YARN's lock. */
+  /** A state store may take long, but no thread waits for it at YARN's lock. */
   @Test
   public void isStoredWithoutTheLock() throws Exception {
     startRm();

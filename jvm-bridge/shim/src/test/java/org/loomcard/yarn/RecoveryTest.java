@@ -30,7 +30,9 @@ public class RecoveryTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** An AM that dies takes its containers along; the second attempt asks again and is admitted. */
+  /**
+   * The containers of an AM that dies end with it; the second attempt asks again and is admitted.
+   */
   @Test
   public void secondAttempt() throws Exception {
     startRm();
@@ -55,7 +57,7 @@ public class RecoveryTest extends SchedulerTestBase {
         rounds.commit(ScriptedRounds.allocate(batch.one("ask"), node(nm), 1)).allocated);
   }
 
-  /** With keepContainers the running ones go on under the next attempt. */
+  /** With keepContainers the running ones continue under the next attempt. */
   @Test
   public void containersThatAreKept() throws Exception {
     startRm();
@@ -135,7 +137,7 @@ public class RecoveryTest extends SchedulerTestBase {
   }
 
   /**
-   * A container of the attempt before, on a node that comes back after the AM has registered,
+   * A container of the earlier attempt, on a node that comes back after the AM has registered,
    * reaches the AM together with the token for its node.
    */
   @Test

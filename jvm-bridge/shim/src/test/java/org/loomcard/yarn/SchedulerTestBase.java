@@ -29,7 +29,7 @@ import org.loomcard.yarn.bridge.Until;
 import org.loomcard.yarn.rounds.CommitReport;
 
 /**
- * A real ResourceManager (MockRM) with our scheduler in it; the test decides, by {@link
+ * A real ResourceManager (MockRM) with our scheduler; the test decides, through {@link
  * ScriptedRounds}.
  */
 public abstract class SchedulerTestBase {
@@ -57,7 +57,7 @@ public abstract class SchedulerTestBase {
     more(conf);
   }
 
-  /** Further settings of a test class. */
+  /** Additional settings of a test class. */
   protected void more(YarnConfiguration settings) {
   }
 
@@ -107,7 +107,7 @@ public abstract class SchedulerTestBase {
     return app;
   }
 
-  /** Allocations every outstanding AM ask on this node, launches the AM and registers it. */
+  /** Allocates every outstanding AM ask on this node, launches the AM and registers it. */
   protected MockAM launchAm(RMApp app, MockNM nm) throws Exception {
     rm.waitForState(app.getApplicationId(), RMAppState.ACCEPTED);
     until("an attempt", () -> app.getCurrentAppAttempt() != null
@@ -134,7 +134,7 @@ public abstract class SchedulerTestBase {
     return am;
   }
 
-  /** The next batch; remembers the nodes that it introduces. */
+  /** Returns the next batch; remembers the nodes that it introduces. */
   protected ScriptedRounds.Batch read() {
     ScriptedRounds.Batch batch = rounds.batch();
     for (JsonNode node : batch.all("node_added")) {
@@ -147,14 +147,14 @@ public abstract class SchedulerTestBase {
     return nodes.get(nm.getNodeId().toString());
   }
 
-  /** The AM asks for containers anywhere, and the test gets the record of the ask. */
+  /** Lets the AM ask for containers anywhere, and returns the record of the ask. */
   protected JsonNode ask(MockAM am, int memoryMb, int priority, int count) throws Exception {
     am.allocate("*", memoryMb, count, priority, new ArrayList<ContainerId>(), null);
     rm.drainEvents();
     return read().one("ask");
   }
 
-  /** What the AM is handed at a heartbeat. */
+  /** Returns what the AM gets at a heartbeat. */
   protected List<Container> collect(MockAM am) throws Exception {
     List<Container> containers = am.allocate(new ArrayList<ResourceRequest>(),
         new ArrayList<ContainerId>())

@@ -18,9 +18,8 @@ import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * In place of the bridge: the test itself closes batches, reads them and commits plans, on its own
- * thread. No policy process takes part, so that a test says exactly which decision it wants carried
- * out.
+ * Replaces the bridge: the test itself closes batches, reads them and commits plans, on its own
+ * thread. No policy process takes part, so that a test says exactly which decision is carried out.
  */
 public final class ScriptedRounds implements RoundDriver {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -51,7 +50,7 @@ public final class ScriptedRounds implements RoundDriver {
     }
   }
 
-  /** What is applied from now on is only tried. */
+  /** From now on a configuration that is applied is only tried. */
   public void beginTrial() {
     scheduler.beginTrial();
   }
@@ -60,7 +59,7 @@ public final class ScriptedRounds implements RoundDriver {
     scheduler.endTrial();
   }
 
-  /** Whether a configuration would be taken; changes nothing. */
+  /** Returns whether a configuration would be accepted; changes nothing. */
   public void check(String json) throws IOException {
     try {
       scheduler.check(PolicyConfig.read(json));
@@ -99,12 +98,12 @@ public final class ScriptedRounds implements RoundDriver {
     return scheduler.fallbackRound();
   }
 
-  /** What happened since the last batch. */
+  /** Returns what happened since the last batch. */
   public Batch batch() {
     return close(false);
   }
 
-  /** Everything there is. */
+  /** Returns the whole state. */
   public Batch snapshot() {
     return close(true);
   }
@@ -140,7 +139,7 @@ public final class ScriptedRounds implements RoundDriver {
         node.get(2).asInt(), count, 0);
   }
 
-  /** The records of one batch, each a JSON array whose first element is its tag. */
+  /** Returns the records of one batch, each a JSON array whose first element is its tag. */
   public static final class Batch {
     public final JsonNode check;
     private final List<JsonNode> records = new ArrayList<>();
@@ -160,7 +159,7 @@ public final class ScriptedRounds implements RoundDriver {
       return found;
     }
 
-    /** The only record of that tag. */
+    /** Returns the only record with that tag. */
     public JsonNode one(String tag) {
       List<JsonNode> found = all(tag);
       if (found.size() != 1) {

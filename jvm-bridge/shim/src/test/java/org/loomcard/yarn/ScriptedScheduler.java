@@ -11,7 +11,7 @@ public final class ScriptedScheduler extends LoomcardScheduler {
   public static String policyConfig = ConfigText.oneQueue();
   public ScriptedRounds scripted;
 
-  /** Whether the thread that calls holds YARN's lock for writing. */
+  /** Returns whether the calling thread has YARN's lock for writing. */
   public boolean isLockedByCaller() {
     return writeLock.isHeldByCurrentThread();
   }

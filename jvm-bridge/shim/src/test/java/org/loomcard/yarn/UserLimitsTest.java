@@ -26,8 +26,8 @@ import org.junit.Test;
 
 /**
  * Sizes, names and blacklists are bounded for an attempt, and for all live attempts of a user
- * together: what goes beyond is refused in the AM and the application's diagnostics, nothing of it
- * is taken, and what is taken back makes room.
+ * together. What exceeds a bound is refused in the AM and the application's diagnostics, and
+ * nothing of it is taken. What is taken back makes room.
  */
 public class UserLimitsTest extends SchedulerTestBase {
   private final RMApp[] apps = new RMApp[3];
@@ -44,7 +44,7 @@ public class UserLimitsTest extends SchedulerTestBase {
     settings.setInt("loomcard.user.max-ask-rows", 20);
   }
 
-  /** Two AMs of one user, one of another. */
+  /** Two AMs of one user, one of another user. */
   private void start() throws Exception {
     startRm();
     MockNM nm = node("h1", 8192, 8);
@@ -62,7 +62,7 @@ public class UserLimitsTest extends SchedulerTestBase {
     return row;
   }
 
-  /** Each of another size, from {@code first} on, in steps of 128 MB. */
+  /** Rows that each have another size, from {@code first} on, in steps of 128 MB. */
   private static List<ResourceRequest> sizes(int first, int end, int count) {
     List<ResourceRequest> rows = new ArrayList<>();
     for (int size = first; size < end; size++) {
@@ -137,7 +137,7 @@ public class UserLimitsTest extends SchedulerTestBase {
     takes(1, places(1, 2, hosts(12)));
   }
 
-  /** What a name costs is its text. */
+  /** The cost of a name is the length of its text. */
   @Test
   public void longNamesCountMore() throws Exception {
     start();
@@ -167,7 +167,7 @@ public class UserLimitsTest extends SchedulerTestBase {
     assertEquals(2, read().one("blacklist").get(3).size());
   }
 
-  /** Of a user without a live attempt nothing is kept. */
+  /** Nothing is kept for a user without a live attempt. */
   @Test
   public void usersAreForgotten() throws Exception {
     start();

@@ -36,7 +36,9 @@ public class WaitingAsksTest extends SchedulerTestBase {
         .getCurrentAppAttempt();
   }
 
-  /** All are counted; listed are the first of the queue, with the reason that its policy gave. */
+  /**
+   * All asks are counted; the first of the queue are listed, with the reason that its policy gave.
+   */
   @Test
   public void manyAsksAreCountedAndFewListed() throws Exception {
     startRm();

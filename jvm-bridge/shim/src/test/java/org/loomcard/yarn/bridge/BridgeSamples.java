@@ -10,17 +10,17 @@ import org.loomcard.yarn.rounds.PolicyFault;
 import org.loomcard.yarn.rounds.QueueStall;
 import org.loomcard.yarn.rounds.WaitReasons;
 
-/** Statuses and ends of swaps that no bridge produced, for tests of what shows them. */
+/** Statuses and ends of swaps that no bridge produced, for tests of the code that shows them. */
 public final class BridgeSamples {
   private BridgeSamples() {
   }
 
-  /** A bridge that failed once, is up again, and is about to have run 812 rounds. */
+  /** A bridge that failed once, is up again, and has run almost 812 rounds. */
   public static BridgeStatus status(AppliedConfig applied, Map<String, String> reports) {
     return status(applied, reports, true);
   }
 
-  /** The same bridge, but for whether it is up again. */
+  /** The same bridge, with a choice whether it is up again. */
   public static BridgeStatus status(AppliedConfig applied, Map<String, String> reports,
       boolean recovered) {
     BridgeCounters counters = new BridgeCounters();

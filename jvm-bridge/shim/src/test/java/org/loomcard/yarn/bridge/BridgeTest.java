@@ -8,12 +8,12 @@ import java.util.Arrays;
 import org.junit.Test;
 import org.loomcard.yarn.config.BridgeConfig;
 
-/** The whole bridge against a real Python process, well and misbehaved. */
+/** The whole bridge against a real Python process that works or misbehaves. */
 public class BridgeTest extends BridgeTestBase {
 
   /**
-   * Who calls before the configuration is loaded, as while a ResourceManager becomes active, gets
-   * an answer.
+   * A caller gets an answer before the configuration is loaded, as while a ResourceManager becomes
+   * active.
    */
   @Test
   public void aCallBeforeTheStartIsAnswered() throws Exception {
@@ -75,7 +75,7 @@ public class BridgeTest extends BridgeTestBase {
         bridge.status().lastFailure.contains("no reply within 6000 ms"));
   }
 
-  /** What is no plan opens the breaker, with the reason. */
+  /** A reply that is not a plan opens the breaker, with the reason. */
   @Test
   public void garbageOpensTheBreaker() throws Exception {
     misbehaves("garbage", "not JSON");
@@ -87,7 +87,7 @@ public class BridgeTest extends BridgeTestBase {
     misbehaves("error", "the misbehaving process's own words");
   }
 
-  /** A plan for another round is not this round's. */
+  /** A plan for another round does not count for this round. */
   @Test
   public void aPlanOfAnotherRoundOpensTheBreaker() throws Exception {
     misbehaves("round", "expected round");
@@ -99,7 +99,7 @@ public class BridgeTest extends BridgeTestBase {
     misbehaves("die", "it ended with status 3");
   }
 
-  /** What one policy raises is shown, and is no reason to take the cluster from the others. */
+  /** What one policy raises is shown, and does not take the cluster from the other policies. */
   @Test
   public void aFaultIsOneQueuesAffair() throws Exception {
     conf.setInt(BridgeConfig.BREAKER_FAILURES, 1);
@@ -116,7 +116,7 @@ public class BridgeTest extends BridgeTestBase {
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
   }
 
-  /** A process of another version never gets to decide; the fallback serves after the grace. */
+  /** A process of another version never decides; the fallback serves after the grace. */
   @Test
   public void anotherSchemaIsRefused() throws Exception {
     conf.setInt(BridgeConfig.START_GRACE_MS, 300);
@@ -131,7 +131,7 @@ public class BridgeTest extends BridgeTestBase {
     comesBack();
   }
 
-  /** A late plan is refused whole; what it would have allocated the fallback has. */
+  /** A late plan is refused whole; the fallback has already allocated what it contains. */
   @Test
   public void aLatePlanIsRefusedWhole() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
@@ -160,7 +160,7 @@ public class BridgeTest extends BridgeTestBase {
     misbehaves("late", "2 bad rounds in a row");
   }
 
-  /** A wake-up that a policy asked for is a record of a batch of its own, with nothing else new. */
+  /** A wake-up that a policy requested is a record in a batch of its own, with no other news. */
   @Test
   public void aWakeUpIsARoundOfItsOwn() throws Exception {
     write("orders", "wake");
@@ -169,7 +169,7 @@ public class BridgeTest extends BridgeTestBase {
     assertEquals("nothing else is wrong", 0, bridge.status().counters.resyncs());
   }
 
-  /** What a policy saved is given back to the process that follows, and to the next RM. */
+  /** What a policy saved is given back to the next process and to the next RM. */
   @Test
   public void whatAPolicySavedIsGivenBack() throws Exception {
     write("orders", "save");
@@ -183,7 +183,7 @@ public class BridgeTest extends BridgeTestBase {
     Until.waitUntil("given back to the next RM", () -> heard("\"learnt\":7") == 2);
   }
 
-  /** A stop in the middle of a start leaves nothing behind either. */
+  /** A stop in the middle of a start leaves nothing behind. */
   @Test
   public void aStopDuringTheStartLeavesNothing() throws Exception {
     start(false);
@@ -192,7 +192,7 @@ public class BridgeTest extends BridgeTestBase {
     assertEquals(BridgeStatus.State.STOPPED, bridge.status().state);
   }
 
-  /** The end of the bridge is the end of the process, its secret, and its folder. */
+  /** When the bridge ends, the process, its secret and its folder are gone. */
   @Test
   public void nothingIsLeftBehind() throws Exception {
     start(false);
@@ -204,7 +204,7 @@ public class BridgeTest extends BridgeTestBase {
     assertEquals(0, privateFolders());
   }
 
-  /** 200 MB on standard output without a line's end harm nobody, not even the policy. */
+  /** 200 MB on standard output without a line's end harm nothing, not even the policy. */
   @Test
   public void aPolicyThatPrintsALotGoesOn() throws Exception {
     start(true);
@@ -226,7 +226,7 @@ public class BridgeTest extends BridgeTestBase {
     misbehaves("huge", "the reply is longer than 1 MiB (loomcard.process.max-reply-mb)");
   }
 
-  /** A policy that wants more memory than it may have fails alone; another process follows. */
+  /** Only the policy that wants more memory than allowed fails; another process follows. */
   @Test
   public void aGluttonOpensTheBreaker() throws Exception {
     conf.setInt(BridgeConfig.PROCESS_MAX_MEMORY_MB, 1024);

@@ -37,7 +37,7 @@ public abstract class BridgeTestBase {
   public final TemporaryFolder folder = new TemporaryFolder();
   final TinySchedulerState scheduler = new TinySchedulerState();
   final Configuration conf = new Configuration(false);
-  /** Held while no policy process may be started. */
+  /** Locked while no policy process may be started. */
   final Semaphore starts = new Semaphore(1);
   File orders;
   Bridge bridge;
@@ -74,7 +74,7 @@ public abstract class BridgeTestBase {
         .list((dir, name) -> name.startsWith("policy-process-")).length;
   }
 
-  /** How often the misbehaving process got this command. */
+  /** Returns how often the misbehaving process got this command. */
   final int heard(String what) {
     File heard = new File(folder.getRoot(), "orders.heard");
     try {
@@ -99,12 +99,12 @@ public abstract class BridgeTestBase {
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
   }
 
-  /** The process gets a signal; the fallback serves, and only then may another be started. */
+  /** Sends the process a signal; the fallback serves, and only then may another process start. */
   final void fallsBackAndComesBack(String signal) throws Exception {
     starts.acquire();
     File process = new File("/proc/" + pid());
     signalProcess(signal);
-    // The signal is on its way: until it has arrived, the process may well answer another round.
+    // Sends the signal; until it has arrived, the process may still answer another round.
     Until.waitUntil("the process does nothing more", () -> doesNothing(process));
     ask(1);
     Until.waitUntil("the fallback allocated", () -> scheduler.running("fallback") == 1);
@@ -115,12 +115,12 @@ public abstract class BridgeTestBase {
     assertTrue("the failure is over", bridge.status().recoveredMs >= 0);
   }
 
-  /** A signal that stops it has arrived; until then it may well answer another round. */
+  /** Waits until the stop signal has arrived; before that the process may answer another round. */
   final boolean processDoesNothing() {
     return doesNothing(new File("/proc/" + pid()));
   }
 
-  /** Every thread is stopped, or dead. */
+  /** Returns whether every thread is stopped or dead. */
   private static boolean doesNothing(File process) {
     String[] threads = new File(process, "task").list();
     for (String thread : threads == null ? new String[0] : threads) {
@@ -139,8 +139,8 @@ public abstract class BridgeTestBase {
   }
 
   /**
-   * The policy allocates what is asked for now. Its first round, which imports much, is waited for
-   * before: on a busy machine it may be late where a test has a short deadline.
+   * Lets the policy allocate what is requested now. Its first round imports much and is awaited
+   * before: on a busy machine it may be late if a test has a short deadline.
    */
   final void allocated(int count) throws Exception {
     Until.waitUntil("the first round", () -> bridge.status().counters.rounds() > 0);
@@ -151,7 +151,7 @@ public abstract class BridgeTestBase {
   final void comesBack() throws Exception {
     int before = scheduler.running("policy");
     Until.waitUntil("the policy allocates again", () -> {
-      // A process may still misbehave by an earlier command; then the fallback allocations.
+      // A process may still misbehave by an earlier command; then the fallback allocates.
       if (bridge.status().state == BridgeStatus.State.UP && scheduler.wanted() == 0
           && scheduler.running("policy") == before) {
         ask(1);
@@ -237,7 +237,7 @@ public abstract class BridgeTestBase {
     assertEquals(0, bridge.status().counters.resyncs());
   }
 
-  /** A policy of the operator's own, in own.py. */
+  /** Writes a policy of the operator, in own.py. */
   final void policyFile(String head, String body) throws Exception {
     File path = folder.newFolder("policies");
     conf.set(BridgeConfig.POLICY_PATH, path.getPath());

@@ -15,7 +15,7 @@ import java.util.zip.ZipFile;
 import org.junit.Test;
 import org.loomcard.yarn.config.BridgeConfig;
 
-/** Whenever a policy fails, what led to it is kept in one file, and few of these. */
+/** When a policy fails, what led to it is kept in one file, and only a few files are kept. */
 public class CapsulesTest extends BridgeTestBase {
 
   private File[] capsules() {
@@ -38,7 +38,10 @@ public class CapsulesTest extends BridgeTestBase {
     return new String(bytes, StandardCharsets.UTF_8);
   }
 
-  /** A killed process: the rounds from the snapshot on, the configuration, for the owner alone. */
+  /**
+   * A killed process leaves the rounds from the snapshot on and the configuration, readable by the
+   * owner only.
+   */
   @Test
   public void theEndOfTheProcessIsKept() throws Exception {
     start(false);
@@ -67,7 +70,7 @@ public class CapsulesTest extends BridgeTestBase {
     comesBack();
   }
 
-  /** What a killed ResourceManager left half written goes with the next one. */
+  /** The next ResourceManager removes what a killed one left half written. */
   @Test
   public void aTornDraftGoes() throws Exception {
     Path folder = new File(conf.get(BridgeConfig.STATE_DIR), "capsules").toPath();
@@ -82,7 +85,7 @@ public class CapsulesTest extends BridgeTestBase {
     comesBack();
   }
 
-  /** A fault that comes again and again is kept once a minute. */
+  /** A fault that repeats is kept at most once per minute. */
   @Test
   public void theSameFaultIsKeptOnce() throws Exception {
     start(false);

@@ -14,10 +14,12 @@ import org.loomcard.yarn.config.BridgeConfig;
 
 /** Swaps of the policy configuration while the bridge runs, against a real Python process. */
 public class ConfigSwapTest extends BridgeTestBase {
-  /** Of each step of a swap, where a test is not about it. */
+  /** The deadline of each step of a swap in tests that are not about deadlines. */
   private static final int DEADLINE_MS = 80_000;
 
-  /** A swap governs at once, is kept beside the YAML, and survives a restart. */
+  /**
+   * A swapped-in configuration is used at once, is kept beside the YAML, and survives a restart.
+   */
   @Test
   public void aSwapIsAppliedAndSurvivesARestart() throws Exception {
     start(false);
@@ -58,7 +60,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertUnchanged(result);
   }
 
-  /** A scheduler state that refuses keeps the old policy configuration, on disk too. */
+  /** If the scheduler state refuses, the old policy configuration stays, on disk too. */
   @Test
   public void aRefusedSwapChangesNothing() throws Exception {
     start(false);
@@ -69,7 +71,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertUnchanged(result);
   }
 
-  /** Without Python nothing reads YAML, and the answer says so. */
+  /** Without Python no YAML can be read, and the answer says so. */
   @Test
   public void aSwapWithoutPythonIsRefused() throws Exception {
     start(false);
@@ -84,7 +86,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertUnchanged(result);
   }
 
-  /** A swap brings a process of its own, and so helps a cluster that has none. */
+  /** A swap starts a process of its own, and so helps a cluster that has none. */
   @Test
   public void aSwapNeedsNoLiveProcess() throws Exception {
     conf.setInt(BridgeConfig.RESTART_BACKOFF_MS, 600_000);
@@ -100,7 +102,9 @@ public class ConfigSwapTest extends BridgeTestBase {
     Until.waitUntil("the policy allocates", () -> scheduler.running("policy") == 2);
   }
 
-  /** A module that takes long to import stops nothing: the old policies decide meanwhile. */
+  /**
+   * A module that takes long to import delays nothing: the old policies decide until it is ready.
+   */
   @Test
   public void aSlowImportStopsNothing() throws Exception {
     File gate = gatedPolicy();
@@ -118,7 +122,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertEquals(0, bridge.status().counters.failures());
   }
 
-  /** A process that starts slowly takes no time from the imports: each has the whole deadline. */
+  /** A slow start of the process takes no time from the imports: each has the whole deadline. */
   @Test
   public void aSlowStartLeavesTimeForASlowImport() throws Exception {
     File gate = gatedPolicy();
@@ -146,7 +150,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertTrue(String.valueOf(result.get()), result.get().isApplied());
   }
 
-  /** An import without an end is ended, and the answer names the setting. */
+  /** An import that never ends is stopped, and the answer names the setting. */
   @Test
   public void anEndlessImportIsEnded() throws Exception {
     gatedPolicy();
@@ -158,7 +162,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     goesOnAsBefore();
   }
 
-  /** A policy that raises in its first round never governs; the answer says what it raised. */
+  /** A policy that raises in its first round is never used; the answer says what it raised. */
   @Test
   public void aFirstRoundThatRaisesIsTakenBack() throws Exception {
     policyFile("", "raise ValueError('not today')");
@@ -166,8 +170,8 @@ public class ConfigSwapTest extends BridgeTestBase {
   }
 
   /**
-   * A policy that hangs in its first round is killed when the time of a round is over, as its plan
-   * would come too late anyway, and the policies of before go on.
+   * A policy that hangs in its first round is killed when the time of a round is over, because its
+   * plan would come too late anyway. The earlier policies continue.
    */
   @Test
   public void aFirstRoundThatHangsIsTakenBack() throws Exception {
@@ -177,14 +181,14 @@ public class ConfigSwapTest extends BridgeTestBase {
     takesBack("(" + BridgeConfig.ROUND_DEADLINE_MS + ")");
   }
 
-  /** A process that dies in the first round is no reason to lose the one that governed. */
+  /** If the new process dies in the first round, the earlier process still decides. */
   @Test
   public void aFirstRoundThatDiesIsTakenBack() throws Exception {
     policyFile("import os\n", "os._exit(3)");
     takesBack("it ended with status 3");
   }
 
-  /** What cannot be kept on disk does not govern. */
+  /** A configuration that cannot be kept on disk is not used. */
   @Test
   public void whatCannotBeKeptIsTakenBack() throws Exception {
     policyFile("", "return Plan(view)");
@@ -198,7 +202,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     goesOnAsBefore();
   }
 
-  /** A policy that raises later is replaced in its own process, by a plain one, for its queue. */
+  /** A policy that raises later is replaced for its queue by a plain one, in its own process. */
   @Test
   public void aPolicyThatRaisesIsReplacedForItsQueue() throws Exception {
     policyFile("", "if view.asks:\n            raise ValueError('not with asks')\n"
@@ -214,7 +218,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertEquals(0, bridge.status().counters.allocatedByFallback());
   }
 
-  /** A process that starts again and cannot load a policy goes on without it. */
+  /** A process that starts again and cannot load a policy continues without it. */
   @Test
   public void aPolicyThatCannotBeLoadedAgainIsReplacedForItsQueue() throws Exception {
     File worn = new File(folder.getRoot(), "worn");
@@ -242,7 +246,9 @@ public class ConfigSwapTest extends BridgeTestBase {
     goesOnAsBefore();
   }
 
-  /** A policy whose import says that it has begun and waits for a file, which is returned. */
+  /**
+   * Writes a policy whose import reports that it has begun and waits for a file; returns that file.
+   */
   private File gatedPolicy() throws Exception {
     File gate = new File(folder.getRoot(), "gate");
     policyFile("import pathlib, time\n"

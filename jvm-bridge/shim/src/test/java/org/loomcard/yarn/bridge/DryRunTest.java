@@ -12,11 +12,11 @@ import java.util.Arrays;
 import org.junit.Test;
 import org.loomcard.yarn.config.BridgeConfig;
 
-/** A dry run answers as an apply would, and changes nothing. */
+/** A dry run answers like an apply, and changes nothing. */
 public class DryRunTest extends BridgeTestBase {
   private static final int DEADLINE_MS = 80_000;
 
-  /** A dry run says what would govern, and changes and keeps nothing. */
+  /** A dry run says what would be used, and changes and keeps nothing. */
   @Test
   public void aDryRunChangesNothing() throws Exception {
     conf.set(BridgeConfig.JOURNAL_DIR, new File(folder.getRoot(), "journal").getPath());
@@ -41,7 +41,7 @@ public class DryRunTest extends BridgeTestBase {
     assertEquals(2, applied.version);
   }
 
-  /** It finds what an apply would: errors in the file, a first round that raises, queues in use. */
+  /** It finds what an apply finds: errors in the file, a first round that raises, queues in use. */
   @Test
   public void aDryRunFindsWhatAnApplyWould() throws Exception {
     policyFile("", "raise ValueError('not today')");
@@ -64,7 +64,7 @@ public class DryRunTest extends BridgeTestBase {
     goesOnAsBefore();
   }
 
-  /** The journal as it is now: its segments and how long they are. */
+  /** Returns the journal's segments and their lengths now. */
   private String journal() {
     StringBuilder text = new StringBuilder();
     File[] segments = new File(folder.getRoot(), "journal").listFiles();
@@ -74,7 +74,7 @@ public class DryRunTest extends BridgeTestBase {
     return text.toString();
   }
 
-  /** How many lines the journal has: one that opens a segment, and two a round. */
+  /** Returns the number of lines in the journal: one that opens a segment, and two per round. */
   private long lines() {
     long lines = 0;
     File[] segments = new File(folder.getRoot(), "journal").listFiles();

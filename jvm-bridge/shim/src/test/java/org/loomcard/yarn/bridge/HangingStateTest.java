@@ -15,7 +15,7 @@ import org.loomcard.yarn.config.StateStore;
 import org.mockito.AdditionalAnswers;
 import org.mockito.stubbing.Answer;
 
-/** A store of the applied configuration that hangs: the policies decide all the same. */
+/** A store of the applied configuration that hangs: the policies still decide. */
 public class HangingStateTest extends BridgeTestBase {
   private volatile CountDownLatch disk = new CountDownLatch(0);
   private volatile boolean reached;
@@ -62,7 +62,7 @@ public class HangingStateTest extends BridgeTestBase {
     assertEquals(0, bridge.status().counters.resyncs());
   }
 
-  /** While it is written the new policies decide; it is applied once it is written. */
+  /** The new policies decide while it is written; it is applied when it has been written. */
   @Test
   public void theNewPoliciesDecideWhileTheyAreWritten() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
@@ -79,7 +79,9 @@ public class HangingStateTest extends BridgeTestBase {
     fallbackDidNothing();
   }
 
-  /** What cannot be written in time is taken back, and the process of before goes on. */
+  /**
+   * A configuration that cannot be written in time is taken back; the earlier process continues.
+   */
   @Test
   public void whatCannotBeWrittenInTimeIsTakenBack() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 4000);
@@ -120,7 +122,7 @@ public class HangingStateTest extends BridgeTestBase {
     Until.waitUntil("one process is left", () -> privateFolders() == 1);
   }
 
-  /** A stop waits for what is being written, and the answer says what became of it. */
+  /** A stop waits for what is being written, and the answer says how that ended. */
   @Test
   public void aStopAnswersTheSwapUnderWay() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);

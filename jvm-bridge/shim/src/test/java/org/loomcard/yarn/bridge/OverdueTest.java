@@ -19,7 +19,7 @@ import org.loomcard.yarn.rounds.OverdueFallback;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.Handshake;
 
-/** Nothing that the policy process does, or does not do, leaves the cluster unserved. */
+/** Nothing that the policy process does, or fails to do, leaves the cluster unserved. */
 public class OverdueTest extends BridgeTestBase {
   private final CountDownLatch end = new CountDownLatch(1);
 
@@ -29,7 +29,7 @@ public class OverdueTest extends BridgeTestBase {
   }
 
   /**
-   * From the soft deadline on the fallback serves while the call is pending; the late plan is
+   * From the soft deadline on the fallback serves while the call is pending. The late plan is
    * refused, and the mirror takes in what the fallback did without a snapshot.
    */
   @Test
@@ -57,7 +57,7 @@ public class OverdueTest extends BridgeTestBase {
     assertEquals("one snapshot, at the start", 1, scheduler.snapshots());
   }
 
-  /** A process that answers nonsense and then nothing, and does not die, holds nobody up. */
+  /** A process that answers nonsense and then nothing, and does not die, delays nothing. */
   @Test
   public void aTracebackIsNotWaitedForLong() throws Exception {
     bridge = bridge(() -> text -> "garbage");
@@ -69,8 +69,8 @@ public class OverdueTest extends BridgeTestBase {
   }
 
   /**
-   * Rounds that come to nothing count together: a policy whose every answer comes in time and is of
-   * no use does not leave the cluster unserved.
+   * Rounds without a result count together: a policy that answers in time, but always uselessly,
+   * does not leave the cluster unserved.
    */
   @Test
   public void roundsThatComeToNothingCountTogether() throws Exception {
@@ -94,7 +94,7 @@ public class OverdueTest extends BridgeTestBase {
     }
   }
 
-  /** A lack of memory or threads at the start of a process is a reason to try again. */
+  /** If memory or threads are short at the start of a process, the start is tried again. */
   @Test
   public void anErrorAtTheStartIsNotTheEndOfStarts() throws Exception {
     conf.setInt(BridgeConfig.START_GRACE_MS, 1);
@@ -123,7 +123,7 @@ public class OverdueTest extends BridgeTestBase {
     comesBack();
   }
 
-  /** The defaults of what the cluster waits for stay below two seconds. */
+  /** By default each wait of the cluster is shorter than two seconds. */
   @Test
   public void theDefaultsAreShort() {
     conf.unset(BridgeConfig.START_GRACE_MS);
@@ -162,7 +162,7 @@ public class OverdueTest extends BridgeTestBase {
     return made;
   }
 
-  /** Answers the handshake, then as it likes; never says why it failed, and cannot be ended. */
+  /** Answers the handshake, then any text; never says why it failed, and cannot be ended. */
   private final class Immortal implements RunningPolicy, PolicyClient {
     private final Function<String, String> answer;
 

@@ -21,7 +21,7 @@ public final class PythonForTests {
     return path;
   }
 
-  /** A Python file that lies beside the tests. */
+  /** Returns the path of a Python file that is beside the tests. */
   public static String script(String name) {
     return new File(PythonForTests.class.getResource(name).getPath()).getPath();
   }

@@ -22,7 +22,7 @@ public class RoundThrottleTest {
   private static final long FOR_EVER_MS = 3_600_000;
   private static final long SHORT_MS = 20;
 
-  /** A signal that came before the wait ends it at once: none is lost in between. */
+  /** A signal that came before the wait ends it at once: no signal is lost in between. */
   @Test
   public void aSignalBeforeTheWaitIsNotLost() throws Exception {
     RoundThrottle throttle = new RoundThrottle(0);
@@ -40,7 +40,7 @@ public class RoundThrottleTest {
     awaitEnd(waiting);
   }
 
-  /** A small batch is delayed until many signals came; a large one is not delayed at all. */
+  /** A small batch is delayed until many signals have come; a large one is not delayed at all. */
   @Test
   public void delaysSmallBatchesOnly() throws Exception {
     RoundThrottle throttle = new RoundThrottle(FOR_EVER_MS);
@@ -55,7 +55,7 @@ public class RoundThrottleTest {
     awaitEnd(started(() -> new RoundThrottle(1).delay(3, () -> false)));
   }
 
-  /** The delay counts from the batch before: after a quiet time an ask is sent at once. */
+  /** The delay counts from the previous batch: after a quiet time an ask is sent at once. */
   @Test
   public void anAskAfterAQuietTimeIsNotDelayed() throws Exception {
     RoundThrottle throttle = new RoundThrottle(SHORT_MS);
@@ -66,7 +66,7 @@ public class RoundThrottleTest {
     assertEquals("it looks once and does not wait", 1, looks.get());
   }
 
-  /** What nobody waits for is delayed for longer, until somebody asks. */
+  /** If no application waits for the news, it is delayed for longer, until one asks. */
   @Test
   public void demandEndsALongDelay() throws Exception {
     RoundThrottle throttle = new RoundThrottle(0, FOR_EVER_MS);
@@ -78,7 +78,7 @@ public class RoundThrottleTest {
     awaitEnd(delayed);
   }
 
-  /** One wake-up an instance: a new one replaces it, none removes it, others keep theirs. */
+  /** Each instance has one wake-up: a new one replaces it, none removes it, others keep theirs. */
   @Test
   public void keepsOneWakeUpAnInstance() {
     Timers wakeUps = new Timers();
@@ -92,7 +92,7 @@ public class RoundThrottleTest {
     assertEquals(Long.MAX_VALUE, wakeUps.earliestMs());
   }
 
-  /** The breaker opens after so many bad rounds in a row, and a good one resets the count. */
+  /** The breaker opens after a number of bad rounds in a row; a good one resets the count. */
   @Test
   public void opensAfterBadRoundsInARow() {
     Breaker breaker = breaker();
@@ -104,7 +104,7 @@ public class RoundThrottleTest {
     assertTrue(breaker.bad());
   }
 
-  /** The waits double to the most, and shrink again once the policy has proved good. */
+  /** The waits double up to the maximum, and shrink again after the policy has proved good. */
   @Test
   public void waitsLongerEachTime() {
     Breaker breaker = breaker();

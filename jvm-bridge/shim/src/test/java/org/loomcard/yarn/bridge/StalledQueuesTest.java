@@ -37,7 +37,7 @@ public class StalledQueuesTest {
         "h1:1234", 1600, null, told::add);
   }
 
-  /** Only the queue that stalled is served, its application and the log are told, for a second. */
+  /** Only the queue that stalled is served, for a second; its application and the log say so. */
   @Test
   public void theFallbackServesThatQueueForASecond() {
     scheduler.stalled = Collections.singletonList(ask("root.a"));
@@ -61,7 +61,10 @@ public class StalledQueuesTest {
     assertEquals(1, queues.all().get(0).times);
   }
 
-  /** Each time in a row it rests for twice as long; once it has served, the next is the first. */
+  /**
+   * Each time in a row its pause is twice as long; after it has served, the next counts as the
+   * first.
+   */
   @Test
   public void itRestsForTwiceAsLongUntilItHasServed() {
     long nowMs = 0;
@@ -89,7 +92,7 @@ public class StalledQueuesTest {
         queues.all().get(0).untilMs - queues.all().get(0).atMs);
   }
 
-  /** Nobody looks more often than needed; a deadline of 0 turns the watchdog off. */
+  /** The watchdog looks only as often as needed; a deadline of 0 turns it off. */
   @Test
   public void itIsTimeToLookSixteenTimesADeadline() {
     queues.step(0);
@@ -103,7 +106,7 @@ public class StalledQueuesTest {
     assertEquals(1000, off.toNextMs(5000, 1000));
   }
 
-  /** Another policy has done nothing wrong yet. */
+  /** A new policy starts without a record of stalls. */
   @Test
   public void anotherPolicyBeginsAnew() {
     scheduler.stalled = Arrays.asList(ask("root.a"), ask("root.b"));

@@ -20,8 +20,8 @@ import org.loomcard.yarn.wire.PlanMessage;
 import org.loomcard.yarn.wire.Refusal;
 
 /**
- * The state of one node and one application, in place of YARN's: enough for a policy to decide and
- * to be counted. Slots are containers of 1024 MB.
+ * Replaces YARN's state by one node and one application: enough for a policy to decide and to be
+ * counted. Slots are containers of 1024 MB.
  */
 public final class TinySchedulerState implements SchedulerState {
   static final int SLOTS = 8;
@@ -47,7 +47,7 @@ public final class TinySchedulerState implements SchedulerState {
   private boolean trial;
   /** What the next look finds, once. */
   List<StalledAsk> stalled = Collections.emptyList();
-  /** The queues that the fallback served, each time. */
+  /** The queues that the fallback served, one entry for each time. */
   final List<Set<String>> servedQueues = new ArrayList<>();
   long allocationsByPolicy;
 
@@ -69,13 +69,13 @@ public final class TinySchedulerState implements SchedulerState {
     return allocationsByPolicy;
   }
 
-  /** The application asks for so many more. */
+  /** Lets the application ask for this many more. */
   public synchronized void ask(int count) {
     wanted += count;
     askChanged = true;
   }
 
-  /** All running containers end. */
+  /** Ends all running containers. */
   synchronized void endAll() {
     ended.addAll(running.keySet());
     running.clear();
@@ -235,7 +235,7 @@ public final class TinySchedulerState implements SchedulerState {
     trial = false;
   }
 
-  /** Whether a configuration is being tried. */
+  /** Returns whether a configuration is being tried. */
   synchronized boolean isTrial() {
     return trial;
   }
@@ -250,12 +250,12 @@ public final class TinySchedulerState implements SchedulerState {
     planHadDecisions = false;
   }
 
-  /** How many snapshots were sent. */
+  /** Returns how many snapshots were sent. */
   synchronized int snapshots() {
     return batchesBefore.size();
   }
 
-  /** How many batches had been sent when the snapshot of this number, from 1, was. */
+  /** Returns how many batches had been sent before the snapshot of this number, counted from 1. */
   synchronized int batchesBeforeSnapshot(int number) {
     return batchesBefore.get(number - 1);
   }
