@@ -2,7 +2,7 @@ package org.loomcard.yarn.bridge;
 
 import java.util.function.BooleanSupplier;
 
-/** Waits for a condition, with a deadline; the only waiting that tests do. */
+/** Waits for a condition, with a deadline; tests wait in no other way. */
 public final class Until {
   private static final long DEADLINE_MS = 90_000;
 

@@ -33,7 +33,7 @@ import org.loomcard.yarn.ScriptedScheduler;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.wire.EngineClock;
 
-/** Running containers that grow and shrink; there is nothing to decide, but everything to count. */
+/** Running containers that grow and shrink; nothing is decided, but everything is counted. */
 public class ContainerResizeTest extends SchedulerTestBase {
   private MockNM nm;
   private RMApp app;
@@ -98,8 +98,8 @@ public class ContainerResizeTest extends SchedulerTestBase {
   }
 
   /**
-   * A node comes to another partition between the allocation of growth and its fetch: nothing
-   * stays.
+   * If a node moves to another partition between the allocation of growth and its fetch, nothing is
+   * left.
    */
   @Test
   public void growthOnANodeThatIsRelabelled() throws Exception {
@@ -135,7 +135,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertEquals(Arrays.asList("container_completed", "container_resized"), batch.tags());
   }
 
-  /** Room that is freed after the look at the changes, and is in that same batch, is found. */
+  /** Room that is freed after the look at the changes, within the same batch, is found. */
   @Test
   public void roomThatIsFreedWhileABatchIsClosed() throws Exception {
     start();
@@ -168,7 +168,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertFalse("and no third", others.hasPendingEvents());
   }
 
-  /** Lets something happen just before the lock is taken for the first time. */
+  /** Runs an action just before the lock is taken for the first time. */
   private static final class BeforeLock extends ReentrantLock {
     private static final long serialVersionUID = 1L;
     private transient Runnable first;
@@ -184,7 +184,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     }
   }
 
-  /** YARN's metrics count an increase that another change replaces no more than any other. */
+  /** YARN's metrics count an increase that another change replaces like any other. */
   @Test
   public void replacedGrowthIsNotCounted() throws Exception {
     start();

@@ -28,7 +28,7 @@ import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedScheduler;
 
-/** The fallback serves everybody and never keeps YARN's lock for long. */
+/** The fallback serves all applications and never keeps YARN's lock for long. */
 public class FifoFallbackTest extends SchedulerTestBase {
   private final CountingLock lock = new CountingLock();
   private MockNM first;
@@ -39,7 +39,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     settings.setInt(YarnConfiguration.RM_SCHEDULER_MAXIMUM_ALLOCATION_VCORES, 1000);
   }
 
-  /** Counts how often the lock is taken, and the allocations under each hold; can note the time. */
+  /** Counts how often the lock is taken, and the allocations each time; can note the time. */
   private final class CountingLock extends ReentrantLock {
     private static final long serialVersionUID = 1L;
     private int holds;
@@ -115,7 +115,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertFalse(fallback.isUnfinished());
   }
 
-  /** Sizes of which no node has all, though each has a part, are tried on the nodes once. */
+  /** Sizes that no node has as a whole, though each has a part, are tried on the nodes once. */
   @Test
   public void sizesThatFitNowhereAreRemembered() throws Exception {
     FitIndex.ExhaustedShapes sizes = new FitIndex.ExhaustedShapes();
@@ -126,7 +126,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertTrue("the smaller one stands for both", sizes.cover(new long[] {2048, 4}));
   }
 
-  /** Many allocations are made under many holds of the lock, a few each. */
+  /** Many allocations take the lock many times, a few allocations each time. */
   @Test
   public void allocationsAreMadeInSlices() throws Exception {
     startRm();
@@ -140,7 +140,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertEquals(64, collect(am).size());
   }
 
-  /** A round ends when its time is over, and the next ones serve those that had no turn. */
+  /** A round ends when its time is over, and the next rounds serve those that had no turn. */
   @Test
   public void nobodyStarvesBehindAnAmWithManyAsks() throws Exception {
     startRm();
@@ -161,7 +161,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertEquals(5, collect(modest).size());
   }
 
-  /** However little a round had to do, the next one does not begin at once. */
+  /** Even after a round that had little to do, the next one does not begin at once. */
   @Test
   public void aShortRoundIsFollowedByAPause() throws Exception {
     startRm();
@@ -178,7 +178,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertTrue(pause + " ns", pause >= TimeUnit.MILLISECONDS.toNanos(2));
   }
 
-  /** A round that ran out of time leaves the lock to others for as long as it took itself. */
+  /** A round that ran out of time then leaves the lock free for as long as it took itself. */
   @Test
   public void aLongRoundIsFollowedByAPauseOfItsLength() throws Exception {
     startRm();
@@ -195,7 +195,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertTrue(pause + " ns", pause >= FifoFallback.BUDGET_NANOS);
   }
 
-  /** An ask for one host alone is served there or not at all; a blacklist is respected. */
+  /** An ask for one host only is served there or not at all; a blacklist is respected. */
   @Test
   public void placesThatAnAskForbidsAreNotUsed() throws Exception {
     startRm();
@@ -234,7 +234,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     return Math.min(allocated, wanted);
   }
 
-  /** A queue's maximum stops the fallback, with the nodes half empty. */
+  /** A queue's maximum stops the fallback while the nodes are half empty. */
   @Test
   public void limitsOfQueuesHold() throws Exception {
     ScriptedScheduler.policyConfig = new ConfigText().queue("root", -1, false, "")

@@ -80,7 +80,7 @@ public class LabelLendingTest extends SchedulerTestBase {
     return read().one("ask");
   }
 
-  /** Which nodes lend is reported with each node, and again when its label becomes another. */
+  /** Each node is reported with whether it lends, and again when its label changes. */
   @Test
   public void whichNodesLendIsReported() throws Exception {
     start("");
@@ -98,7 +98,7 @@ public class LabelLendingTest extends SchedulerTestBase {
     assertEquals(Arrays.asList(false, false, true), lends);
   }
 
-  /** A node whose label became another since it registered can still be lost, and come back. */
+  /** A node whose label changed after it registered can still be lost, and come back. */
   @Test
   public void aRelabelledNodeCanBeLost() throws Exception {
     start("");
@@ -115,7 +115,7 @@ public class LabelLendingTest extends SchedulerTestBase {
     assertTrue(read().one("node_added").get(8).asBoolean());
   }
 
-  /** The commit lets a lent container pass, and the maximum on the label does not count it. */
+  /** The commit accepts a lent container, and the maximum on the label does not count it. */
   @Test
   public void whatIsLentIsAllocated() throws Exception {
     start("\"labels\":[],\"label_maximum_ppm\":{\"gpu\":250000}");
@@ -129,7 +129,7 @@ public class LabelLendingTest extends SchedulerTestBase {
     assertEquals("[[0,1,\"LABEL\"]]", refusals());
   }
 
-  /** Every view shows what of a label's nodes is lent, also when a node changes its label. */
+  /** Every view shows how much of a label's nodes is lent, also when a node changes its label. */
   @Test
   public void whatIsLentIsShown() throws Exception {
     start("");
@@ -150,12 +150,12 @@ public class LabelLendingTest extends SchedulerTestBase {
     assertEquals("[2048, 1024]", held(a));
   }
 
-  /** Memory that is used on the nodes of gpu, and what of it is lent. */
+  /** Returns the memory that is used on the nodes of gpu, and how much of it is lent. */
   private static String held(LoomcardQueue queue) {
     return Arrays.asList(queue.usedOn("gpu")[0], queue.lentOn("gpu")[0]).toString();
   }
 
-  /** An ask with a label goes nowhere else, whatever lends. */
+  /** An ask with a label goes only to that label's nodes, whichever nodes lend. */
   @Test
   public void aLabelIsNotLentToAnother() throws Exception {
     start("");
@@ -166,7 +166,7 @@ public class LabelLendingTest extends SchedulerTestBase {
     assertEquals(1, allocate(ask, fpga, 1).allocated);
   }
 
-  /** The fallback fills the nodes without a label first, then those that lend, and no others. */
+  /** The fallback fills first the nodes without a label, then those that lend, and no others. */
   @Test
   public void theFallbackLends() throws Exception {
     start("");

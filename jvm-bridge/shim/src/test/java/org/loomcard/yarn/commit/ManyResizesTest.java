@@ -23,10 +23,10 @@ import org.junit.Test;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 
-/** Thousands of changes that cannot be served keep neither YARN's lock nor the others waiting. */
+/** Thousands of changes that cannot be served block neither YARN's lock nor other changes. */
 public class ManyResizesTest extends SchedulerTestBase {
   private static final int MANY = 10_000;
-  /** Each look at the time is a look at a change, and takes so long. */
+  /** Each look at the time stands for a look at a change, and takes this long. */
   private static final long STEP_NANOS = TimeUnit.MICROSECONDS.toNanos(10);
   private static final int LOOKS_A_ROUND = (int) (ContainerResizes.BUDGET_NANOS / STEP_NANOS);
   private final LooksUnderLock lock = new LooksUnderLock();
@@ -34,7 +34,7 @@ public class ManyResizesTest extends SchedulerTestBase {
   private MockAM am;
   private ContainerResizes resizes;
 
-  /** Counts how often the lock is taken, and the looks at the time under each hold. */
+  /** Counts how often the lock is taken, and the looks at the time each time. */
   private static final class LooksUnderLock extends ReentrantLock {
     private static final long serialVersionUID = 1L;
     private int holds;
@@ -68,7 +68,7 @@ public class ManyResizesTest extends SchedulerTestBase {
     return now;
   }
 
-  /** The AM runs on h0, its containers on h1 and h2; and h1 has so much room besides. */
+  /** Starts the AM on h0 and its containers on h1 and h2; h1 has this much room left. */
   private List<Container> start(int freeMb) throws Exception {
     startRm();
     MockNM h0 = node("h0", 2048, 8);
@@ -100,7 +100,7 @@ public class ManyResizesTest extends SchedulerTestBase {
     scheduler.cluster().clearPendingEvents();
   }
 
-  /** Serves until one change is served; the round after which that was so. */
+  /** Serves until one change is served; returns the number of that round. */
   private int servedInRound() {
     for (int round = 1; round <= 2 * MANY / LOOKS_A_ROUND; round++) {
       assertTrue("a round is wanted", resizes.hasPending());
@@ -122,7 +122,7 @@ public class ManyResizesTest extends SchedulerTestBase {
     assertEquals(1, scheduler.metrics().resizesServed());
   }
 
-  /** What a node has no room for is passed over without the lock. */
+  /** Changes that a node has no room for are skipped without the lock. */
   @Test
   public void whatDoesNotFitCostsNoLock() throws Exception {
     grow(start(0), null);
@@ -132,7 +132,7 @@ public class ManyResizesTest extends SchedulerTestBase {
     assertEquals("holds of the lock", 1, lock.holds);
   }
 
-  /** What is refused for another reason is tried a few at a time. */
+  /** Changes that are refused for another reason are tried a few at a time. */
   @Test
   public void whatIsForbiddenIsTriedInSlices() throws Exception {
     grow(start(4096), Collections.singletonList("h1"));

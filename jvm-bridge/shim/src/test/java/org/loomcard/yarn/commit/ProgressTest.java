@@ -28,8 +28,8 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * An ask is stalled when it could be served for a whole deadline, and got nothing. The clock of the
- * looks is the test's own.
+ * An ask is stalled if it could be served for a whole deadline and got nothing. The test itself
+ * sets the clock of the looks.
  */
 public class ProgressTest extends SchedulerTestBase {
   private static final long DEADLINE_MS = 1_600_000;
@@ -39,7 +39,7 @@ public class ProgressTest extends SchedulerTestBase {
   private MockNM nm;
   private MockAM am;
   private Progress progress;
-  /** Far from the engine's own clock, which says when containers were allocated. */
+  /** Far from the engine's own clock, which gives the times of allocations. */
   private long nowMs = 1_000_000_000L;
 
   @Override
@@ -67,7 +67,7 @@ public class ProgressTest extends SchedulerTestBase {
     return progress.look(nowMs, waits);
   }
 
-  /** What is found within so many deadlines, and half of one. */
+  /** Returns what is found within this many deadlines and a half. */
   private List<StalledAsk> lookFor(int deadlines) {
     List<StalledAsk> found = Collections.emptyList();
     for (int looks = 0; found.isEmpty() && looks < deadlines * 16 + 8; looks++) {
@@ -88,8 +88,8 @@ public class ProgressTest extends SchedulerTestBase {
   }
 
   /**
-   * Not before the deadline, and soon after it, though a look may run out of time on a busy
-   * machine; then the fallback serves the queue alone.
+   * A stall is found not before the deadline, and soon after it, though a look may run out of time
+   * on a busy machine. Then the fallback serves only that queue.
    */
   @Test
   public void whatFitsForAWholeDeadlineIsStalled() throws Exception {
@@ -108,7 +108,7 @@ public class ProgressTest extends SchedulerTestBase {
     assertEquals(Collections.emptyList(), lookFor(1));
   }
 
-  /** Of asks larger than any node, and of those that a limit forbids, nobody is blamed. */
+  /** Asks larger than any node, and those that a limit forbids, are no stalls. */
   @Test
   public void whatCannotBeServedIsNotStalled() throws Exception {
     start();
@@ -137,7 +137,7 @@ public class ProgressTest extends SchedulerTestBase {
     assertEquals("it stays free now", 1, lookFor(1).size());
   }
 
-  /** A rule that the policy states excuses it until the time that it names. */
+  /** A rule that the policy states excuses it until the stated time. */
   @Test
   public void aStatedRuleIsBelievedUntilItsTime() throws Exception {
     start();
@@ -149,7 +149,9 @@ public class ProgressTest extends SchedulerTestBase {
     assertTrue(nowMs <= untilMs + DEADLINE_MS + 2 * LOOK_MS);
   }
 
-  /** One that is stated again and again is believed for so long, with breaks or without. */
+  /**
+   * A rule that is stated repeatedly is believed only for the longest wait, with or without breaks.
+   */
   @Test
   public void aRuleForEverIsNotBelieved() throws Exception {
     start();
@@ -166,7 +168,9 @@ public class ProgressTest extends SchedulerTestBase {
     assertEquals(1, progress.serve(Collections.singleton("root.default"), nowMs, waits));
   }
 
-  /** What the fallback allocations to one ask is no share that excuses the lie about another. */
+  /**
+   * What the fallback allocates to one ask is not a share that excuses the lie about another ask.
+   */
   @Test
   public void allAsksThatALieKeptAreServedTogether() throws Exception {
     start();
@@ -184,7 +188,9 @@ public class ProgressTest extends SchedulerTestBase {
     assertEquals(2, progress.serve(Collections.singleton("root.default"), nowMs, waits));
   }
 
-  /** Who holds a container besides the AM is at a share of its own, and may be kept at it. */
+  /**
+   * An application with a container besides the AM has a share of its own, and may be kept at it.
+   */
   @Test
   public void aRuleIsBelievedOfWhoHoldsSomething() throws Exception {
     start();
@@ -196,12 +202,12 @@ public class ProgressTest extends SchedulerTestBase {
     }
   }
 
-  /** What the policy allocations to an ask begins its wait anew. */
+  /** When the policy allocates to an ask, its wait begins anew. */
   @Test
   public void whatIsServedNowAndThenIsNotStalled() throws Exception {
     start();
     ask(am, 1024, 5, 3);
-    nowMs = 0; // before the engine's own clock, by which what is allocated below is later
+    nowMs = 0; // before the engine's own clock, so that the allocation below is later
     for (int looks = 0; looks < 12; looks++) {
       assertEquals(Collections.emptyList(), look());
     }
@@ -224,7 +230,7 @@ public class ProgressTest extends SchedulerTestBase {
     rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 1), node(nm), 1));
     long servedMs = attempt.servedMs(SchedulerRequestKey.create(
         am.createResourceReq("*", 1024, 5, 1, null)));
-    nowMs = servedMs - DEADLINE_MS; // each look, but for the last half deadline, was before that
+    nowMs = servedMs - DEADLINE_MS; // each look, except in the last half deadline, was before that
     ask(am, 1024, 5, 1);
     assertEquals(Collections.emptyList(), lookFor(1));
     assertTrue("looked beyond a deadline", nowMs >= servedMs);

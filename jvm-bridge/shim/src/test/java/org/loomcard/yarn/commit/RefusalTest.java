@@ -20,8 +20,8 @@ import org.loomcard.yarn.rounds.CommitReport;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * Each decision is checked against the scheduler's state as they stand; what does not hold is
- * refused with its reason.
+ * Each decision is checked against the scheduler's present state; an invalid one is refused with
+ * its reason.
  */
 public class RefusalTest extends SchedulerTestBase {
   private MockNM near;
@@ -56,8 +56,8 @@ public class RefusalTest extends SchedulerTestBase {
   }
 
   /**
-   * A plan that outran the scheduler's state: the ask is served already, the node is full or gone,
-   * the plan is late.
+   * A plan can be older than the scheduler's state: the ask is served already, the node is full or
+   * gone, the plan is late.
    */
   @Test
   public void plansOlderThanTheState() throws Exception {
@@ -98,8 +98,8 @@ public class RefusalTest extends SchedulerTestBase {
   }
 
   /**
-   * An ask tied to a host goes nowhere else; one that relaxes its locality does; rows are counted
-   * down, here as in the mirror, which is not sent them again.
+   * An ask tied to a host goes nowhere else, unless it relaxes its locality. Rows are counted down
+   * here as in the mirror, so they are not sent to it again.
    */
   @Test
   public void localityAndBlacklist() throws Exception {

@@ -14,7 +14,7 @@ import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedScheduler;
 
-/** Submissions while a configuration is tried: either one can still govern afterwards. */
+/** Submissions while a configuration is tried: either configuration may be used afterwards. */
 public class TrialGateTest extends SchedulerTestBase {
   private static final String OLD = new ConfigText().queue("root", -1, false, "")
       .queue("root.both", 0, true, "").queue("root.old", 0, true, "")
@@ -39,15 +39,15 @@ public class TrialGateTest extends SchedulerTestBase {
     rm.waitForState(app.getApplicationId(), state);
   }
 
-  /** Known to the scheduler only once it is accepted. */
+  /** An application is known to the scheduler only after it is accepted. */
   private void waits(RMApp app) {
     assertEquals(RMAppState.SUBMITTED, app.getState());
     assertNull(scheduler.cluster().application(app.getApplicationId()));
   }
 
   /**
-   * A configuration can be taken back though somebody submitted to a queue that only it has; who
-   * submitted to one that it lacks gets in, and all others never waited.
+   * A configuration can be taken back though an application was submitted to a queue that only it
+   * has. An application in a queue that it lacks gets in, and all others never waited.
    */
   @Test
   public void aTrialIsTakenBackWhateverWasSubmitted() throws Exception {
@@ -72,7 +72,10 @@ public class TrialGateTest extends SchedulerTestBase {
     assertEquals(RMAppState.ACCEPTED, both.getState());
   }
 
-  /** Once it governs, its queues are there for those who waited, and the others' are gone. */
+  /**
+   * When it is used, its queues are there for the waiting applications, and queues that it lacks
+   * are gone.
+   */
   @Test
   public void whoWaitedGetsInWhenTheTrialWentWell() throws Exception {
     startTrial();
@@ -106,7 +109,7 @@ public class TrialGateTest extends SchedulerTestBase {
     assertEquals(RMAppState.KILLED, killed.getState());
   }
 
-  /** Who waits through one trial waits through the next, too. */
+  /** An application that waits through one trial waits through the next, too. */
   @Test
   public void oneTrialAfterAnother() throws Exception {
     startTrial();
@@ -119,7 +122,7 @@ public class TrialGateTest extends SchedulerTestBase {
     ends(fresh, RMAppState.ACCEPTED);
   }
 
-  /** Nothing moves into a queue that may vanish, and the answer says why. */
+  /** No application moves into a queue that may vanish, and the answer says why. */
   @Test
   public void nothingMovesIntoAQueueThatMayVanish() throws Exception {
     startTrial();

@@ -23,7 +23,9 @@ import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.bridge.Until;
 import org.loomcard.yarn.wire.Golden;
 
-/** The versions that are kept, on one machine and for a pair, and what a failed write leaves. */
+/**
+ * The versions that are kept, on one machine and for a pair, and the state after a failed write.
+ */
 public class AppliedHistoryTest {
   @Rule
   public final TemporaryFolder folder = new TemporaryFolder();
@@ -105,7 +107,7 @@ public class AppliedHistoryTest {
     return versions;
   }
 
-  /** The last ten are kept, with who and when, over a restart too. */
+  /** The last ten are kept, with user and time, also over a restart. */
   @Test
   public void theLastTenAreKept() throws Exception {
     LocalStateStore.write(file("policy.yml").toPath(), "# 1\n");
@@ -125,7 +127,7 @@ public class AppliedHistoryTest {
     assertEquals("nine past ones and the governing one", 10, file("state").list().length);
   }
 
-  /** The texts of policies' files are kept for the last ten versions, and no longer. */
+  /** The texts of policy files are kept for the last ten versions only. */
   @Test
   public void theTextsOfThePoliciesOfTheLastTenAreKept() throws Exception {
     PolicyConfigStore store = store();
@@ -151,7 +153,7 @@ public class AppliedHistoryTest {
     assertEquals(String.format("%064x.py", 5), left.get(0));
   }
 
-  /** A damaged past version is left out; the governing one counts. */
+  /** A damaged past version is left out; the present one counts. */
   @Test
   public void aDamagedPastVersionIsLeftOut() throws Exception {
     PolicyConfigStore store = store();
@@ -164,7 +166,10 @@ public class AppliedHistoryTest {
     assertEquals("[3, 1]", versions(next).toString());
   }
 
-  /** A pair starts with one and the same, whatever the second one's own file says. */
+  /**
+   * Both ResourceManagers of a pair start with the same version, whatever the second one's own file
+   * says.
+   */
   @Test
   public void aPairStartsWithTheSame() throws Exception {
     SharedTexts shared = new SharedTexts();
@@ -174,7 +179,7 @@ public class AppliedHistoryTest {
     assertEquals("# first\n", store(shared).load().yaml);
   }
 
-  /** A file that holds a replaced version follows; one that was edited is left alone. */
+  /** A file with a replaced version is updated; a file that was edited is left alone. */
   @Test
   public void theFileOfTheOtherFollows() throws Exception {
     SharedTexts shared = new SharedTexts();
@@ -190,7 +195,7 @@ public class AppliedHistoryTest {
     assertEquals("# mine\n", LocalStateStore.read(file("policy.yml").toPath()));
   }
 
-  /** What was kept on this machine moves to the pair's store, once. */
+  /** Versions that were kept on this machine move to the pair's store, once. */
   @Test
   public void localStateMoves() throws Exception {
     PolicyConfigStore local = store();
@@ -206,7 +211,7 @@ public class AppliedHistoryTest {
     assertTrue(shared.names().contains("applied.json"));
   }
 
-  /** A write that fails at any step changes neither what governs nor the policy file. */
+  /** A write that fails at any step changes neither the present version nor the policy file. */
   @Test
   public void aFailedWriteChangesNothing() throws Exception {
     for (String step : new String[] {"applied-1.json", "applied.json"}) {
@@ -223,7 +228,7 @@ public class AppliedHistoryTest {
     }
   }
 
-  /** A file that cannot be written takes the applied version back. */
+  /** If the file cannot be written, the applied version is taken back. */
   @Test
   public void anUnwritableFileTakesItBack() throws Exception {
     SharedTexts shared = new SharedTexts();
@@ -235,7 +240,7 @@ public class AppliedHistoryTest {
     assertEquals(1, store(shared).load().version);
   }
 
-  /** A store that hangs is waited for until the deadline; what it writes later is undone. */
+  /** A store that hangs is awaited until the deadline; what it writes later is undone. */
   @Test
   public void aHangingWriteIsGivenUpAndUndone() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 2000);

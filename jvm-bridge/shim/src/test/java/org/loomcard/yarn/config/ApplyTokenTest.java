@@ -18,7 +18,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Who shows the token of the state folder can read that folder. */
+/** A caller that shows the token of the state folder can read that folder. */
 public class ApplyTokenTest {
   @Rule
   public final TemporaryFolder root = new TemporaryFolder();
@@ -42,7 +42,7 @@ public class ApplyTokenTest {
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(mode));
   }
 
-  /** It is made for its owner alone, is long, and outlives a restart. */
+  /** It is readable by its owner only, is long, and survives a restart. */
   @Test
   public void isMadeOnceForItsOwnerAlone() throws Exception {
     token.prepare();
@@ -54,7 +54,9 @@ public class ApplyTokenTest {
     assertEquals(1, folder.list().length);
   }
 
-  /** Nothing but the token is taken for it, and one that was copied here counts at once. */
+  /**
+   * Nothing but the token is accepted as the token, and one that was copied here counts at once.
+   */
   @Test
   public void isComparedWhole() throws Exception {
     token.prepare();
@@ -70,7 +72,7 @@ public class ApplyTokenTest {
     assertFalse(token.matches(text));
   }
 
-  /** One that is deleted, that others may have read, or that can be guessed is replaced. */
+  /** A token that is deleted, that others may have read, or that can be guessed is replaced. */
   @Test
   public void isRenewedWhereItIsNoSecret() throws Exception {
     token.prepare();
@@ -96,7 +98,7 @@ public class ApplyTokenTest {
     assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
   }
 
-  /** Where no token can be written nothing is taken for one, and the error names the file. */
+  /** If no token can be written, none is accepted, and the error names the file. */
   @Test
   public void withoutAPlaceThereIsNone() throws Exception {
     Files.createFile(folder.toPath());

@@ -13,7 +13,7 @@ import org.junit.Test;
 /** The settings: defaults, and one clear error for a bad value. */
 public class BridgeConfigTest {
 
-  /** Without settings the defaults of the documentation hold. */
+  /** Without settings the defaults of the documentation are used. */
   @Test
   public void hasDefaults() {
     Configuration conf = new Configuration(false);
@@ -27,7 +27,7 @@ public class BridgeConfigTest {
     assertTrue(config.policyPath.isEmpty());
   }
 
-  /** A list of folders takes colons and commas. */
+  /** A list of folders may be separated by colons and commas. */
   @Test
   public void readsFolders() {
     Configuration conf = new Configuration(false);
@@ -65,7 +65,7 @@ public class BridgeConfigTest {
     }
   }
 
-  /** A key by its name of the version before is read, and Hadoop logs the new name. */
+  /** A key with the name that the previous version used is read, and Hadoop logs the new name. */
   @Test
   public void formerKeysAreRead() {
     Configuration conf = new Configuration(false);

@@ -30,7 +30,7 @@ import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 
-/** Two ResourceManagers that share nothing but ZooKeeper, each with a policy process of its own. */
+/** Two ResourceManagers that share only ZooKeeper, each with a policy process of its own. */
 public class FailOverTest extends HighAvailabilityTestBase {
   private static final String SRTF = "version: 1\nkind: policy\npolicy: srtf\n";
   private static final int DEADLINE_MS = 120_000;
@@ -48,7 +48,9 @@ public class FailOverTest extends HighAvailabilityTestBase {
     return scheduler(rm).bridge().swap(yaml, "srtf.yml", user, DEADLINE_MS);
   }
 
-  /** What was applied to one governs the other, with its history, its file and what was saved. */
+  /**
+   * What was applied to one is used by the other, with its history, its file and the saved state.
+   */
   @Test
   public void whatWasAppliedGovernsTheNext() throws Exception {
     MockRM one = standby("rm1");
@@ -76,7 +78,7 @@ public class FailOverTest extends HighAvailabilityTestBase {
     assertEquals("drf", status(two).applied.policyConfig.queue("root.default").policy);
   }
 
-  /** Who was active and does not know better changes nothing any more, and steps back. */
+  /** One that was active and does not know that it no longer is changes nothing, and steps back. */
   @Test
   public void whoIsFencedChangesNothing() throws Exception {
     MockRM one = standby("rm1");
@@ -88,7 +90,7 @@ public class FailOverTest extends HighAvailabilityTestBase {
     activate(two);
     ConfigSwapResult refused = apply(one, SRTF, "alice");
     assertFalse(refused.isApplied());
-    // The store refuses it, or the fenced one has found out by itself a moment before.
+    // The store refuses it, or the fenced one has noticed it itself a moment earlier.
     assertTrue(refused.message, refused.message.contains("another ResourceManager has become")
         || refused.message.contains("the ResourceManager is stopping"));
     SchedulerTestBase.until("the fenced one is standby",
@@ -99,7 +101,7 @@ public class FailOverTest extends HighAvailabilityTestBase {
     assertFalse(read(new File(folder.getRoot(), "rm1/policy.yml")).equals(SRTF));
   }
 
-  /** An application goes on under the other: its containers are known, and it gets more. */
+  /** An application continues under the other: its containers are known, and it gets more. */
   @Test
   public void containersGoOnUnderTheNext() throws Exception {
     MockRM one = standby("rm1");

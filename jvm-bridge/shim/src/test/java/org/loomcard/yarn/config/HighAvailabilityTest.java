@@ -15,7 +15,7 @@ import org.loomcard.yarn.bridge.BridgeStatus;
 public class HighAvailabilityTest extends HighAvailabilityTestBase {
 
   /**
-   * AdminService refreshes the queues before it starts what is active; that must not wait for
+   * AdminService refreshes the queues before it starts the active services; that must not wait for
    * rounds that do not run yet.
    */
   @Test
@@ -29,7 +29,7 @@ public class HighAvailabilityTest extends HighAvailabilityTestBase {
     assertEquals("refreshQueues applies the policy file", 2, status(rm).applied.version);
   }
 
-  /** A ResourceManager that steps back has no policy process any more; it may be active again. */
+  /** A ResourceManager that steps back has no policy process; it may become active again. */
   @Test
   public void theStandbyHasNoPolicyProcess() throws Exception {
     MockRM rm = standby("rm1");

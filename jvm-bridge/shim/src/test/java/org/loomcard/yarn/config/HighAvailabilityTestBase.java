@@ -23,8 +23,8 @@ import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.PythonForTests;
 
 /**
- * ResourceManagers of a pair, each with a policy process and a local folder of its own, that the
- * test makes active and standby by hand.
+ * ResourceManagers of a pair, each with a policy process and a local folder of its own. The test
+ * itself makes them active and standby.
  */
 public abstract class HighAvailabilityTestBase {
   static final StateChangeRequestInfo BY_USER =
@@ -38,7 +38,7 @@ public abstract class HighAvailabilityTestBase {
     started.forEach(MockRM::stop);
   }
 
-  /** One of the pair, standby; what it keeps of its own lies in a folder named for it. */
+  /** One of the pair, standby; its own data is in a folder with its name. */
   MockRM standby(String id) throws Exception {
     MockRM rm = new MockRM(conf(id));
     started.add(rm);
@@ -63,7 +63,7 @@ public abstract class HighAvailabilityTestBase {
         () -> status(rm).state == BridgeStatus.State.UP);
   }
 
-  /** Further settings of a test class. */
+  /** Additional settings of a test class. */
   protected void more(YarnConfiguration conf) throws Exception {
     conf.set(YarnConfiguration.RM_STORE, MemoryRMStateStore.class.getName());
   }

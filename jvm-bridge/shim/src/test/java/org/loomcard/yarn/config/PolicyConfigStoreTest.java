@@ -18,7 +18,7 @@ import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.wire.Golden;
 
-/** What survives a restart of the ResourceManager, and what is said when it cannot be read. */
+/** What survives a restart of the ResourceManager, and the message if it cannot be read. */
 public class PolicyConfigStoreTest {
   @Rule
   public final TemporaryFolder folder = new TemporaryFolder();
@@ -52,7 +52,7 @@ public class PolicyConfigStoreTest {
     assertEquals("policy: \"drf\"\n", read("policy.yml"));
   }
 
-  /** The YAML before is kept beside the one applied. */
+  /** The previous YAML is kept beside the applied one. */
   @Test
   public void keepsThePreviousYaml() throws Exception {
     write("policy.yml", "old");
@@ -63,7 +63,7 @@ public class PolicyConfigStoreTest {
     assertEquals("the same text again does not bury it", "old", read("policy.yml.previous"));
   }
 
-  /** No policy configuration at all: the error names key and command. */
+  /** Without any policy configuration the error names key and command. */
   @Test
   public void saysWhatToDoWithoutAConfig() throws Exception {
     refused("setup.json: no such file; compile one with 'loomcard cluster render'");
@@ -81,7 +81,7 @@ public class PolicyConfigStoreTest {
     refused("applied.json: not JSON");
   }
 
-  /** Saved parts come back; damaged ones are given up, not the start. */
+  /** Saved parts come back; damaged ones are dropped, and the start continues. */
   @Test
   public void keepsWhatPoliciesSaved() throws Exception {
     Map<String, String> parts = Collections.singletonMap("root.a:dress", "{\"delta\":0.25}");
@@ -92,7 +92,7 @@ public class PolicyConfigStoreTest {
     assertTrue(store().loadSaved().isEmpty());
   }
 
-  /** Where the YAML cannot be written nothing counts as applied. */
+  /** If the YAML cannot be written, nothing counts as applied. */
   @Test
   public void appliesNothingThatCannotBeWritten() throws Exception {
     assertTrue(file("policy.yml").mkdir());

@@ -14,7 +14,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** What governs the cluster lies where its owner alone may write. */
+/** The configuration that the cluster uses is in a folder where only its owner may write. */
 public class StateFolderTest {
   @Rule
   public final TemporaryFolder folder = new TemporaryFolder();
@@ -30,7 +30,7 @@ public class StateFolderTest {
     fail(state + " was taken");
   }
 
-  /** One that is made is nobody else's, and is taken the next time. */
+  /** A new folder is accessible to its owner only, and is accepted the next time. */
   @Test
   public void isMadeForItsOwnerAlone() throws Exception {
     File state = new File(folder.getRoot(), "a/b");
@@ -44,7 +44,7 @@ public class StateFolderTest {
     return PosixFilePermissions.toString(Files.getPosixFilePermissions(file.toPath()));
   }
 
-  /** The store that comes first makes it so too, and files that nobody else reads. */
+  /** The first store also makes the folder so, with files that nobody else can read. */
   @Test
   public void theStoreKeepsItPrivate() throws Exception {
     File state = new File(folder.getRoot(), "a/b");
@@ -55,7 +55,7 @@ public class StateFolderTest {
     assertEquals("rw-------", mode(new File(state, "applied.json")));
   }
 
-  /** Where others may write, a policy of theirs may lie. */
+  /** A folder where others may write is refused: a policy of theirs may be in it. */
   @Test
   public void isRefusedWhereOthersMayWrite() throws Exception {
     Path state = folder.newFolder("state").toPath();
@@ -63,7 +63,7 @@ public class StateFolderTest {
     refused(state.toFile(), "mode rwxrwxrwx");
   }
 
-  /** What a umask of 002 leaves is corrected. */
+  /** The rights that a umask of 002 leaves are corrected. */
   @Test
   public void itsGroupLosesTheRightToWrite() throws Exception {
     Path state = folder.newFolder("state").toPath();
@@ -73,7 +73,7 @@ public class StateFolderTest {
         PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
   }
 
-  /** A folder of another user is one that he may replace. */
+  /** A folder of another user is refused: that user could replace it. */
   @Test
   public void isRefusedWhereAnotherOwnsIt() throws Exception {
     File proc = new File("/proc/1");
@@ -89,13 +89,13 @@ public class StateFolderTest {
     refused(state, "one that belongs to nobody; chown it to " + self);
   }
 
-  /** A file in the way is named. */
+  /** A file in the place of the folder is named. */
   @Test
   public void isRefusedWhereAFileStands() throws Exception {
     refused(folder.newFile("state"), "found a file");
   }
 
-  /** The default is no folder of /tmp, where anybody may have made it before. */
+  /** The default is not a folder of /tmp, where anybody may have made it before. */
   @Test
   public void theDefaultIsNotInTmp() {
     Configuration conf = new Configuration(false);

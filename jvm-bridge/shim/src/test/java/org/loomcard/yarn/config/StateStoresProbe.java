@@ -3,7 +3,7 @@ package org.loomcard.yarn.config;
 import java.io.IOException;
 import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 
-/** What a ResourceManager's keeper holds, read through a keeper like it. */
+/** Reads the content of a ResourceManager's keeper through a keeper of the same kind. */
 public final class StateStoresProbe {
   private final StateStore store;
 

@@ -29,7 +29,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Where the applied configuration goes, and which settings cannot work. */
+/** Where the applied configuration is stored, and which settings cannot work. */
 public class StateStoresTest {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
   private final Configuration conf = new YarnConfiguration();
@@ -57,7 +57,7 @@ public class StateStoresTest {
     }
   }
 
-  /** What belongs to the cluster goes with the store, what does not stays on this machine. */
+  /** What belongs to the cluster goes with the store; the rest stays on this machine. */
   @Test
   public void theKeeperGoesWithTheStore() throws Exception {
     assertTrue(store(ZKRMStateStore.class) instanceof ZooKeeperStateStore);
@@ -69,7 +69,10 @@ public class StateStoresTest {
     assertEquals("hdfs://127.0.0.1:1/rm-state/loomcard/applied.json", hdfs.place("applied.json"));
   }
 
-  /** A pair whose policies would differ does not start, and says what would. */
+  /**
+   * A pair whose policies would differ does not start, and the error says which setting would
+   * differ.
+   */
   @Test
   public void aPairThatWouldDifferIsRefused() throws Exception {
     conf.setBoolean(YarnConfiguration.RM_HA_ENABLED, true);
@@ -109,15 +112,15 @@ public class StateStoresTest {
         "may write");
   }
 
-  /** A disk that takes no writes now does not keep a cluster down whose folder was in use. */
+  /** A disk that accepts no writes now does not stop a cluster whose folder was in use. */
   @Test
   public void anUnwritableFolderInUseIsNotRefused() throws Exception {
-    File inUse = new File("/proc/self"); // a folder with names in it that nobody may write to
+    File inUse = new File("/proc/self"); // a folder that contains names and that nobody may write to
     conf.set(BridgeConfig.STATE_DIR, inUse.getPath());
     assertEquals(inUse + "/applied.json", store(NullRMStateStore.class).place("applied.json"));
   }
 
-  /** The file system keeper reads what it wrote, over and over, and forgets. */
+  /** The file system keeper reads what it wrote, repeatedly, and forgets. */
   @Test
   public void filesAreReplacedWhole() throws Exception {
     FileSystemStateStore files =

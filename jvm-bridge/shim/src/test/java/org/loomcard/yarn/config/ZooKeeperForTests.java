@@ -8,14 +8,14 @@ import org.apache.zookeeper.server.ZooKeeperServer;
 import org.junit.rules.ExternalResource;
 import org.junit.rules.TemporaryFolder;
 
-/** A ZooKeeper server of one, on loopback. */
+/** A single ZooKeeper server, on loopback. */
 public final class ZooKeeperForTests extends ExternalResource {
-  /** Sessions may last 20 of these: a busy machine must not look like a lost one. */
+  /** Sessions may last 20 ticks of this length: a busy machine must not look like a lost one. */
   private static final int TICK_MS = 3000;
   private final TemporaryFolder folder = new TemporaryFolder();
   private NIOServerCnxnFactory connections;
 
-  /** As in {@code hadoop.zk.address}. */
+  /** The address, as in {@code hadoop.zk.address}. */
   public String address() {
     return "127.0.0.1:" + connections.getLocalPort();
   }

@@ -26,7 +26,7 @@ public class BridgeMetricsTest {
         () -> BridgeSamples.status(governing, new HashMap<String, String>()), shim);
   }
 
-  /** Allocations by origin, refusals by reason and together, the version and the state. */
+  /** Shows allocations by origin, refusals by reason and in total, the version and the state. */
   @Test
   public void countersAreShown() throws Exception {
     ShimMetrics shim = new ShimMetrics();
@@ -58,10 +58,10 @@ public class BridgeMetricsTest {
     assertNotNull(state);
   }
 
-  /** The age of the last heartbeat is measured by the clock that never jumps. */
+  /** The age of the last heartbeat is measured by the monotonic clock. */
   @Test
   public void heartbeatsAgeByTheClockThatNeverJumps() {
-    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000_000); // its zero is anywhere
+    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000_000); // the zero of that clock is arbitrary
     ShimMetrics shim = new ShimMetrics(nanos::get);
     assertEquals(-1, shim.sinceNodeUpdateMs());
     shim.nodeUpdated();

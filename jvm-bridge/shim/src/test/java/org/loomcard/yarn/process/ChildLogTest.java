@@ -11,7 +11,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.Test;
 
-/** Whatever a policy process prints, what is kept and copied of it is bounded. */
+/** What a policy process prints is kept and copied only up to a bound. */
 public class ChildLogTest {
   private final List<String> info = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();
@@ -27,7 +27,7 @@ public class ChildLogTest {
     copy(new ByteArrayInputStream(printed.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** Gives so many bytes, and never a line's end. */
+  /** Gives this many bytes, and never a line's end. */
   private static final class NoLine extends InputStream {
     private long left;
 
@@ -60,7 +60,7 @@ public class ChildLogTest {
     assertTrue(line.length() < ChildLog.LINE_BYTES + 40);
   }
 
-  /** The line after a cut one is whole again. */
+  /** The line after a cut one is complete again. */
   @Test
   public void aCutLineHarmsNoOther() {
     char[] noise = new char[ChildLog.LINE_BYTES + 1];
@@ -70,7 +70,7 @@ public class ChildLogTest {
     assertEquals(Arrays.asList("whole", "last"), info.subList(1, 3));
   }
 
-  /** Of a flood of lines so many are copied, and the others are counted. */
+  /** Of a flood of lines a limited number is copied, and the others are counted. */
   @Test
   public void aFloodOfLinesIsCounted() {
     StringBuilder flood = new StringBuilder();
@@ -84,7 +84,7 @@ public class ChildLogTest {
         10_000 - ChildLog.LINES_A_SECOND + " lines of the policy process were left out"));
   }
 
-  /** A few long lines are a flood, too. */
+  /** A few long lines count as a flood, too. */
   @Test
   public void aFloodOfBytesIsCounted() {
     char[] noise = new char[ChildLog.LINE_BYTES];
@@ -98,7 +98,7 @@ public class ChildLogTest {
     assertTrue(warnings.get(0), warnings.get(0).startsWith(100 - info.size() + " lines"));
   }
 
-  /** The level is that of the JSON line, not a text that stands somewhere in it. */
+  /** The level comes from the JSON line, not from a text somewhere in it. */
   @Test
   public void levelsAreReadAndNotSearchedFor() {
     copy("{\"event\": \"a\", \"level\": \"error\"}\n"
@@ -110,14 +110,14 @@ public class ChildLogTest {
     assertEquals(5, info.size());
   }
 
-  /** What would look like another line of our log, or move a terminal's cursor, is taken out. */
+  /** Text that would look like another line of our log, or move a terminal's cursor, is removed. */
   @Test
   public void controlCharactersAreTakenOut() {
     copy("a\u001b[2Jb\rc\td\n");
     assertEquals("a?[2Jb?c\td", info.get(0));
   }
 
-  /** Also an Error ends no more than the copying: YARN would halt the JVM. */
+  /** Even an Error ends only the copying: YARN would halt the JVM. */
   @Test
   public void anErrorIsTheEndOfTheLogAlone() {
     new ChildLog(new ByteArrayInputStream("x\n".getBytes(StandardCharsets.UTF_8)), () -> ends++,

@@ -15,7 +15,7 @@ import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.bridge.Until;
 
-/** What a ResourceManager that was killed left behind on this machine. */
+/** Policy processes that a killed ResourceManager left behind on this machine. */
 public class OrphanProcessesTest {
   private static final String NOBODY = "4194305";
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
@@ -26,7 +26,10 @@ public class OrphanProcessesTest {
     started.forEach(Process::destroyForcibly);
   }
 
-  /** Waits for its standard input, as a policy process does, with the secret of that folder. */
+  /**
+   * Starts a process that waits for its standard input, as a policy process does, with the secret
+   * of that folder.
+   */
   private Process process(PrivateFolder secret) throws Exception {
     Process process = new ProcessBuilder("sh", "-c", "echo $$; read line", "policy",
         "--secret-file", secret.secretFile().getPath()).start();
@@ -34,7 +37,7 @@ public class OrphanProcessesTest {
     return process;
   }
 
-  /** Its process id, which is the first that it says. */
+  /** Its process id, which is its first output. */
   private static String pid(Process process) throws Exception {
     return new BufferedReader(new InputStreamReader(process.getInputStream())).readLine();
   }
@@ -43,7 +46,7 @@ public class OrphanProcessesTest {
     return PrivateFolder.in(folder.getRoot(), pid);
   }
 
-  /** Nobody's process is killed though it is stopped; ours runs on. */
+  /** A process whose ResourceManager is gone is killed even if it is stopped; ours continues. */
   @Test
   public void onlyThoseOfAnotherParentAreKilled() throws Exception {
     PrivateFolder left = ownedBy(NOBODY);
@@ -59,7 +62,7 @@ public class OrphanProcessesTest {
     assertTrue(own.secretFile().exists());
   }
 
-  /** What a policy started goes with the group of its process. */
+  /** Processes that a policy started are killed with the group of its process. */
   @Test
   public void aGroupIsKilledWhole() throws Exception {
     Process leader = new ProcessBuilder("setsid", "sh", "-c", "sleep 600 & echo $$ $!; wait")
@@ -72,7 +75,7 @@ public class OrphanProcessesTest {
     }
   }
 
-  /** A process that has its secret from another folder is none of ours. */
+  /** A process that has its secret from another folder is not ours. */
   @Test
   public void thoseOfAnotherFolderAreLeftAlone() throws Exception {
     Process other = process(ownedBy(NOBODY));

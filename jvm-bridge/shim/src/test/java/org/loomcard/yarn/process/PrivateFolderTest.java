@@ -13,11 +13,11 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Where the secret of a policy process lies. */
+/** The place of a policy process's secret. */
 public class PrivateFolderTest {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
 
-  /** A state folder that takes no files does not keep the policy away. */
+  /** A state folder that accepts no files does not stop the policy. */
   @Test
   public void theSpareFolderServesWhereTheFirstTakesNoFiles() throws Exception {
     File broken = new File(folder.newFile("no-folder"), "state");
@@ -32,7 +32,7 @@ public class PrivateFolderTest {
     assertEquals(0, spare.list().length);
   }
 
-  /** The first one serves while it can. */
+  /** The first folder is used while it can be. */
   @Test
   public void theFirstFolderServesOtherwise() throws Exception {
     File first = folder.newFolder("state");
@@ -42,7 +42,7 @@ public class PrivateFolderTest {
     assertEquals(0, spare.list().length);
   }
 
-  /** Where both take no files, the error of the last one says so. */
+  /** If both accept no files, the error of the last one says so. */
   @Test
   public void withoutAnyFolderThereIsAnError() throws Exception {
     File broken = new File(folder.newFile("no-folder"), "state");

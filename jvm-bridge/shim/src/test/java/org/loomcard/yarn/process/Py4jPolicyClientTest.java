@@ -17,7 +17,7 @@ import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.bridge.PythonForTests;
 import org.loomcard.yarn.config.BridgeConfig;
 
-/** The wire itself, against a real Python process that answers with what it was asked. */
+/** The wire itself, against a real Python process that answers with the request. */
 public class Py4jPolicyClientTest {
   @Rule
   public final TemporaryFolder folder = new TemporaryFolder();
@@ -37,7 +37,7 @@ public class Py4jPolicyClientTest {
     echo.kill();
   }
 
-  /** Text arrives as it was sent, whatever is in it. */
+  /** Text arrives as it was sent, whatever it contains. */
   @Test
   public void carriesAnyText() throws Exception {
     String text = "\u00e9 \ud834\udd1e \\ \\n \n \r \t \"quoted\" \u0001 \u007f e\nx";

@@ -19,7 +19,7 @@ import org.loomcard.yarn.wire.Handshake;
 /** The thread that starts policy processes and writes files. */
 public class SupervisorTest {
 
-  /** A disk that hangs keeps no process from its start. */
+  /** A disk that hangs does not prevent the start of a process. */
   @Test
   public void aWriteThatHangsKeepsNoProcessFromItsStart() throws Exception {
     BridgeConfig config = new BridgeConfig(new Configuration(false));
