@@ -115,7 +115,7 @@ public class StateStoresTest {
   /** A disk that accepts no writes now does not stop a cluster whose folder was in use. */
   @Test
   public void anUnwritableFolderInUseIsNotRefused() throws Exception {
-    File inUse = new File("/proc/self"); // a folder that contains names and that nobody may write to
+    File inUse = new File("/proc/self"); // a folder with names, which nobody may write to
     conf.set(BridgeConfig.STATE_DIR, inUse.getPath());
     assertEquals(inUse + "/applied.json", store(NullRMStateStore.class).place("applied.json"));
   }

@@ -61,7 +61,7 @@ public class BridgeMetricsTest {
   /** The age of the last heartbeat is measured by the monotonic clock. */
   @Test
   public void heartbeatsAgeByTheClockThatNeverJumps() {
-    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000_000); // the zero of that clock is arbitrary
+    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000_000); // its zero is arbitrary
     ShimMetrics shim = new ShimMetrics(nanos::get);
     assertEquals(-1, shim.sinceNodeUpdateMs());
     shim.nodeUpdated();

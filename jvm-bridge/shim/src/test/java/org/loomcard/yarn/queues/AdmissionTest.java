@@ -16,7 +16,7 @@ import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.wire.Golden;
 
-/** What queues allow applications: the cases, and the words, of Python's tests. */
+/** What queues allow applications: the same cases, with the same texts, as in Python's tests. */
 public class AdmissionTest {
   private static final ApplicationId ID = ApplicationId.newInstance(1, 1);
 

@@ -11,10 +11,10 @@ import java.util.Arrays;
 import org.junit.Test;
 import org.loomcard.yarn.wire.Golden;
 
-/** What queues are shown to be entitled to is what the policy process gives them. */
+/** The shown entitlement of a queue is what the policy process gives it. */
 public class EntitlementsTest {
 
-  /** The file is read by the test of api/entitlement.py, too. */
+  /** The test of api/entitlement.py reads the same file. */
   @Test
   public void theRuleIsThePolicyProcesss() throws IOException {
     JsonNode cases = new ObjectMapper()

@@ -8,7 +8,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.junit.Test;
 
-/** What is free on all nodes. */
+/** The free amounts of all nodes. */
 public class FreeCapacityTest {
   private static SchedulerNode node(int memory, int vcores) {
     SchedulerNode node = mock(SchedulerNode.class);
@@ -16,7 +16,7 @@ public class FreeCapacityTest {
     return node;
   }
 
-  /** A batch is written after the lock was released: what it says stays what it was. */
+  /** A batch is written after the lock was released, so a sum that it has read must not change. */
   @Test
   public void aSumThatWasReadStaysWhatItWas() {
     FreeCapacity<SchedulerNode> free = new FreeCapacity<>();

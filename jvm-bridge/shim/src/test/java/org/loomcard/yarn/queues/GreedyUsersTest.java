@@ -39,7 +39,7 @@ import org.loomcard.yarn.ScriptedScheduler;
 
 /**
  * Whatever users do, in whatever order: no limit is exceeded, each queue uses what its containers
- * have, and nothing once all applications have ended. Seeded; the seed stands in every message.
+ * have, and nothing after all applications have ended. Seeded; every message contains the seed.
  */
 public class GreedyUsersTest extends SchedulerTestBase {
   private static final String[] USERS = {"alice", "bob"};
@@ -56,7 +56,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
   private int resized;
   private int restarted;
 
-  /** An application with its present AM, managed or not, and what was allocated to it. */
+  /** An application with its present AM, managed or not, and the containers allocated to it. */
   private static final class Running {
     private final RMApp app;
     private final boolean unmanaged;
@@ -166,7 +166,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
     }
   }
 
-  /** Starts the AM of the present attempt; ends the application where a limit has it wait. */
+  /** Starts the AM of the present attempt; ends the application if a limit makes it wait. */
   private void launch(Running one) throws Exception {
     until("its ask", () -> one.app.getCurrentAppAttempt() != null
         && one.app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
@@ -182,7 +182,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
     report(attempt.getMasterContainer().getId(), ContainerState.RUNNING);
   }
 
-  /** The AM dies, and another takes its place, with or without the containers of the first. */
+  /** The AM dies, and another replaces it, with or without the containers of the first. */
   private void restart(Running one) throws Exception {
     if (one.unmanaged) {
       return;
@@ -201,7 +201,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
         1 + random.nextInt(3), new ArrayList<ContainerId>(), null));
   }
 
-  /** Everything that is asked for goes anywhere; the checks refuse what is too much. */
+  /** Allocates every ask on any node; the checks refuse what is too much. */
   private void allocate() {
     for (JsonNode ask : read().all("ask")) {
       asks.put(ask.get(2).asInt() * 100 + ask.get(3).asInt(), ask);
@@ -215,7 +215,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** What the AM is handed: containers, which it starts, and changes of their sizes. */
+  /** Takes what the AM gets: containers, which it starts, and changes of their sizes. */
   private void heard(Running one, AllocateResponse response) throws Exception {
     for (Container container : response.getAllocatedContainers()) {
       one.containers.add(container.getId());
@@ -244,7 +244,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
     }
   }
 
-  /** As a node does it: what it is asked to kill has ended by the next heartbeat. */
+  /** Acts like a node: a container that it shall kill has ended by the next heartbeat. */
   private void heartbeat(MockNM nm, List<ContainerStatus> statuses) throws Exception {
     rm.drainEvents();
     List<ContainerStatus> reported = statuses;
@@ -306,7 +306,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
     heartbeats();
   }
 
-  /** What the queues use is what the live containers have. */
+  /** Checks that the queues use what the live containers have. */
   private void agree(String when) {
     rm.drainEvents();
     long sum = 0;
@@ -330,7 +330,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
     moved = false;
   }
 
-  /** Only a move, as in CapacityScheduler, may bring more into a queue than its limit. */
+  /** As in CapacityScheduler, only a move may bring more into a queue than its limit. */
   private void within(String when, String name, long used, long limit) {
     Long before = usedBefore.put(name, used);
     assertTrue(when, used <= limit || moved || before != null && used <= before);

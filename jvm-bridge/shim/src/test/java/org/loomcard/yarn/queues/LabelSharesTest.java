@@ -11,7 +11,7 @@ import org.junit.Test;
 import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.config.PolicyConfig;
 
-/** What queues are guaranteed and may use on the nodes of a label, in amounts. */
+/** The guaranteed and the largest use of queues on the nodes of a label, in amounts. */
 public class LabelSharesTest {
   private static String half(String key) {
     return "\"label_" + key + "_ppm\":{\"gpu\":500000}";
@@ -33,7 +33,7 @@ public class LabelSharesTest {
     return Arrays.toString(tree.find(path).labelShares().guaranteed("gpu"));
   }
 
-  /** Each is a part of what the parent is guaranteed; of nothing, that is nothing. */
+  /** Each is a part of the parent's guarantee; a part of nothing is nothing. */
   @Test
   public void aGuaranteeIsAPartOfTheParents() throws Exception {
     QueueTree tree = tree("");
@@ -45,7 +45,9 @@ public class LabelSharesTest {
     assertNull("of this label", tree.find("root.a").labelShares().guaranteed("fpga"));
   }
 
-  /** The queues below root share what root is guaranteed; else what it may use. */
+  /**
+   * The queues below root share what root is guaranteed, or without a guarantee what it may use.
+   */
   @Test
   public void rootIsGuaranteedWhatItMayUse() throws Exception {
     assertEquals("[2048, 2]", guaranteed(tree(half("maximum")), "root.a"));

@@ -34,12 +34,12 @@ import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
 
-/** What a queue was charged for a container is what it gets back, whatever happened in between. */
+/** A queue gets back what it was charged for a container, whatever happened in between. */
 public class QueueChargesTest extends SchedulerTestBase {
   private MockNM nm;
   private RMApp app;
   private MockAM am;
-  /** What YARN's metrics, which outlive a test, showed of each queue before. */
+  /** What YARN's metrics, which outlive a test, showed for each queue before. */
   private final Map<String, long[]> before = new HashMap<>();
 
   private void start(String extra) throws Exception {
@@ -103,7 +103,9 @@ public class QueueChargesTest extends SchedulerTestBase {
         queue.getMetrics().getAllocatedVirtualCores(), queue.getMetrics().getAllocatedContainers()};
   }
 
-  /** Memory, vcores and containers by which YARN's metrics of this queue differ from before. */
+  /**
+   * Returns by how much memory, vcores and containers YARN's metrics of this queue have changed.
+   */
   private String metrics(String queue) {
     long[] now = counted(scheduler.queues().find(queue));
     Amounts.add(now, Amounts.negative(before.get("root." + queue)));
@@ -119,7 +121,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     return figures(scheduler.queues().find(queue));
   }
 
-  /** An opportunistic container is no queue's, so a move neither takes nor brings it. */
+  /** An opportunistic container is charged to no queue, so a move neither takes nor brings it. */
   @Test
   public void moveWithAnOpportunisticContainer() throws Exception {
     start("");
@@ -130,7 +132,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     end();
   }
 
-  /** Nor do YARN's metrics of the two queues, then or afterwards. */
+  /** YARN's metrics of the two queues are right after such a move, then and later. */
   @Test
   public void metricsOfAMoveWithAnOpportunisticContainer() throws Exception {
     start("");
@@ -163,7 +165,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     return container;
   }
 
-  /** A promoted container is charged from the allocation on, and not after its end. */
+  /** A promoted container is charged from its allocation on, and not after its end. */
   @Test
   public void promotionThatEndsBeforeItIsFetched() throws Exception {
     start("");
@@ -186,7 +188,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     end();
   }
 
-  /** Growth of an AM's container counts as an AM's, and is given back as such. */
+  /** Growth of an AM's container counts as an AM's, and is given back in the same way. */
   @Test
   public void anAmThatGrows() throws Exception {
     start("\"am_share_ppm\":500000");
@@ -198,7 +200,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     end();
   }
 
-  /** No AM grows beyond the AM share; other containers may. */
+  /** No AM grows beyond the AM share; other containers can. */
   @Test
   public void anAmThatWouldGrowBeyondTheShare() throws Exception {
     start("\"am_share_ppm\":250000");
@@ -220,7 +222,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     return scheduler.resizes().count();
   }
 
-  /** Growth and shrinking, again and again, fetched or not, leave nothing behind. */
+  /** Repeated growth and shrinking, fetched or not, leaves nothing behind. */
   @Test
   public void manyResizes() throws Exception {
     start("");
@@ -244,7 +246,10 @@ public class QueueChargesTest extends SchedulerTestBase {
     assertEquals("YARN's metrics too", "[0, 0, 0]", metrics("default"));
   }
 
-  /** An application that moves between the allocation of an increase and its end takes it along. */
+  /**
+   * If an application moves between the allocation of an increase and its end, the increase moves
+   * too.
+   */
   @Test
   public void moveWithAnIncrease() throws Exception {
     start("");
@@ -258,7 +263,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     end();
   }
 
-  /** A request to grow is looked at only while it is outstanding. */
+  /** A request to grow is considered only while it is outstanding. */
   @Test
   public void requestsThatAreDone() throws Exception {
     start("");

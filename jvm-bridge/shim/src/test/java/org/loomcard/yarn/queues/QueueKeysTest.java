@@ -35,7 +35,10 @@ import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
 import org.loomcard.yarn.rounds.CommitReport;
 
-/** What an operator limits by queue: applications, their containers, their lives, their labels. */
+/**
+ * The limits that an operator sets by queue: applications, their containers, their lives, their
+ * labels.
+ */
 public class QueueKeysTest extends SchedulerTestBase {
   @Override
   protected void more(YarnConfiguration settings) {
@@ -66,7 +69,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertTrue(diagnostics, diagnostics.contains(app.getApplicationId().toString()));
   }
 
-  /** So many applications live in a queue, and so many of one user; one that ends makes room. */
+  /** The applications that live in a queue are limited, also per user; one that ends makes room. */
   @Test
   public void maximumApplications() throws Exception {
     start("\"maximum_applications\":4",
@@ -108,7 +111,9 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals("root.b.default", accepted(null, "alice").getQueue());
   }
 
-  /** A stopped queue takes no application, nor does one below it; those there run to their end. */
+  /**
+   * A stopped queue accepts no application, nor does one below it; those in it run to their end.
+   */
   @Test
   public void stoppedQueues() throws Exception {
     start("", "");
@@ -129,7 +134,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     rejected("b", "alice", "Queue root.b is DRAINING. Cannot accept submission of application");
   }
 
-  /** The largest container is the least of the path's; a larger ask is YARN's to reject. */
+  /** The largest container is the smallest limit of the path; YARN rejects a larger ask. */
   @Test
   public void maximumAllocation() throws Exception {
     start("\"maximum_allocation\":{\"vcores\":2}", "\"maximum_allocation\":{\"memory_mb\":2048}");
@@ -146,7 +151,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     ask(am, 2048, 5, 1);
   }
 
-  /** An application lives as long as it asks to, up to the queue's maximum. */
+  /** An application lives as long as it requests, up to the queue's maximum. */
   @Test
   public void lifetimes() throws Exception {
     start("", "\"maximum_lifetime_s\":600,\"default_lifetime_s\":60");
@@ -160,7 +165,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals("YARN keeps it", 1, app.getApplicationTimeouts().size());
   }
 
-  /** An application is written down under the path of its queue, whatever its user called it. */
+  /** An application is recorded with the path of its queue, whatever name its user gave. */
   @Test
   public void shortNamesSurviveAnotherTree() throws Exception {
     start("", "");
@@ -181,7 +186,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals(2, scheduler.queues().find("root.a").applications());
   }
 
-  /** YARN's administrators stand on no queue's list: they submit where the list says so. */
+  /** YARN's administrators are on no queue's list: they may submit only where the list says so. */
   @Test
   public void administratorsOfYarnAreOnNoList() throws Exception {
     start("\"submit\":[],\"administer\":[]", "\"submit\":[\"root\"],\"administer\":[]");
@@ -191,7 +196,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals(false, scheduler.checkAccess(root, QueueACL.ADMINISTER_QUEUE, "root"));
   }
 
-  /** A queue uses the labels it may, to its maximum there; what it holds follows the node. */
+  /** A queue uses the labels it may, to its maximum there; its use follows the node's label. */
   @Test
   public void labels() throws Exception {
     start("", "\"labels\":[\"gpu\"],\"label_maximum_ppm\":{\"gpu\":500000}");
@@ -224,7 +229,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     scheduler.handle(new NodeLabelsUpdateSchedulerEvent(labels));
   }
 
-  /** Straight to the scheduler: YARN's own checks of labels need its store of labels. */
+  /** Calls the scheduler directly: YARN's own checks of labels need its store of labels. */
   private JsonNode ask(MockAM am, String label) throws Exception {
     ResourceRequest row = am.createResourceReq("*", 1024, 7, 4);
     row.setNodeLabelExpression(label);

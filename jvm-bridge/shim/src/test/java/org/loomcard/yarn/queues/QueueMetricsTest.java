@@ -27,7 +27,7 @@ import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** The metrics that YARN's own schedulers update, this one updates too. */
+/** This scheduler updates the metrics that YARN's own schedulers update. */
 public class QueueMetricsTest extends SchedulerTestBase {
   private static final String DELAYS = "AppAttemptFirstContainerAllocationDelayNumOps";
 
@@ -35,7 +35,7 @@ public class QueueMetricsTest extends SchedulerTestBase {
     return scheduler.queues().find(queue).getMetrics();
   }
 
-  /** One figure as a sink of metrics gets it. */
+  /** Returns one figure as a sink of metrics gets it. */
   private static long figure(QueueMetrics metrics, String name) {
     MetricsCollectorImpl collector = new MetricsCollectorImpl();
     metrics.getMetrics(collector, true);
@@ -47,7 +47,7 @@ public class QueueMetricsTest extends SchedulerTestBase {
     throw new AssertionError("no metric " + name);
   }
 
-  /** From the first ask of an attempt to the first container that it is handed, once. */
+  /** The delay is counted once: from an attempt's first ask to the first container that it gets. */
   @Test
   public void theDelayOfTheFirstContainerIsMeasured() throws Exception {
     startRm();
@@ -70,7 +70,7 @@ public class QueueMetricsTest extends SchedulerTestBase {
     until("time has passed", () -> System.nanoTime() > end);
   }
 
-  /** A container that was taken back is counted with its size, in its queue and above. */
+  /** A container that was taken back is counted with its size, in its queue and in those above. */
   @Test
   public void preemptedContainersAreCounted() throws Exception {
     startRm();
@@ -116,7 +116,7 @@ public class QueueMetricsTest extends SchedulerTestBase {
     assertEquals(Arrays.toString(before), Arrays.toString(preempted("root")));
   }
 
-  /** What is left is shown by node label, as what is allocated is; one label's use is its own. */
+  /** What is free is shown by node label, like what is allocated; one label's use is its own. */
   @Test
   public void whatIsLeftIsShownByLabel() throws Exception {
     ScriptedScheduler.policyConfig = new ConfigText().queue("root", -1, false, "")
@@ -147,7 +147,7 @@ public class QueueMetricsTest extends SchedulerTestBase {
     assertEquals(1024, metrics("root").getAllocatedMB());
   }
 
-  /** The time of the last heartbeat of a node is known, and how many there were. */
+  /** The time of a node's last heartbeat is known, and the number of its heartbeats. */
   @Test
   public void heartbeatsOfNodesAreCounted() throws Exception {
     startRm();

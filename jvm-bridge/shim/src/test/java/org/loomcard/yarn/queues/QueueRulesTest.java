@@ -73,7 +73,8 @@ public class QueueRulesTest extends SchedulerTestBase {
   }
 
   /**
-   * Who may not submit, or names no leaf queue, learns why, and who may or which queues there are.
+   * A user who may not submit, or names no leaf queue, learns why, and who may submit or which
+   * queues exist.
    */
   @Test
   public void submissionsAreRefusedWithAReason() throws Exception {
@@ -101,7 +102,10 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertEquals(0, scheduler.getAppsInQueue("root.open").size());
   }
 
-  /** Everybody is in wheel; notes who was looked up, who under YARN's lock, and who by a caller. */
+  /**
+   * Every user is in wheel. Notes which users were looked up, which under YARN's lock, and which by
+   * a caller.
+   */
   public static final class SlowGroups implements GroupMappingServiceProvider {
     private static final Set<String> ASKED = ConcurrentHashMap.newKeySet();
     private static final Set<String> ASKED_UNDER_LOCK = ConcurrentHashMap.newKeySet();
@@ -142,9 +146,9 @@ public class QueueRulesTest extends SchedulerTestBase {
   }
 
   /**
-   * The look-up of a user's groups may take seconds: nobody waits for it at YARN's lock, and YARN's
-   * only thread for the scheduler's events does not make it. Meanwhile the application may be
-   * withdrawn, and others come in.
+   * The look-up of a user's groups may take seconds: no thread waits for it at YARN's lock, and
+   * YARN's only thread for the scheduler's events does not make it. In that time the application
+   * may be withdrawn, and others are accepted.
    */
   @Test
   public void groupsAreLookedUpWithoutTheLock() throws Exception {
@@ -193,7 +197,7 @@ public class QueueRulesTest extends SchedulerTestBase {
 
   /**
    * The maximum along the path, the user's limit and the AM share are enforced, and the headroom
-   * says what is left.
+   * shows what is left.
    */
   @Test
   public void limits() throws Exception {
@@ -242,8 +246,8 @@ public class QueueRulesTest extends SchedulerTestBase {
   }
 
   /**
-   * A move takes the containers' use along; a swap that would orphan the application is refused and
-   * names it.
+   * A move takes the containers' use along. A swap that would leave an application without a queue
+   * is refused and names it.
    */
   @Test
   public void movesPrioritiesAndSwaps() throws Exception {

@@ -25,7 +25,7 @@ import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.config.ZooKeeperForTests;
 
-/** What a ResourceManager has stored, copied while it runs, can be recovered from the copy. */
+/** The stored state of a ResourceManager, copied while it runs, can be recovered from the copy. */
 public final class StoreCopyTest {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
   @Rule public final ZooKeeperForTests zooKeeper = new ZooKeeperForTests();
@@ -63,7 +63,7 @@ public final class StoreCopyTest {
     return submitted;
   }
 
-  /** What a store of the configuration holds. */
+  /** Returns the content of a store of the configuration. */
   private Set<ApplicationId> stored() throws Exception {
     RMStateStore store = RMStateStoreFactory.getStore(conf);
     store.init(conf);
@@ -82,7 +82,7 @@ public final class StoreCopyTest {
     assertEquals(submitted, stored());
   }
 
-  /** The database is open and locked. */
+  /** The database is copied while it is open and locked. */
   @Test
   public void leveldbIsCopiedWhileItIsOpen() throws Exception {
     Set<ApplicationId> submitted = started(LeveldbRMStateStore.class);
@@ -90,7 +90,7 @@ public final class StoreCopyTest {
     assertEquals(submitted, stored());
   }
 
-  /** Whether the names of applications are cut in two there or not. */
+  /** The copy works whether the names of applications are cut in two there or not. */
   @Test
   public void zooKeeperIsReadIntoFiles() throws Exception {
     for (int cut = 0; cut <= 4; cut += 2) {
@@ -107,7 +107,7 @@ public final class StoreCopyTest {
     }
   }
 
-  /** A store whose state nobody else can see. */
+  /** A store whose state nothing outside can see. */
   @Test
   public void oneThatCannotBeCopiedIsRefused() throws Exception {
     started(MemoryRMStateStore.class);

@@ -27,7 +27,7 @@ import org.loomcard.yarn.process.RunningPolicy;
 import org.loomcard.yarn.process.Watchdog;
 import org.loomcard.yarn.wire.EngineClock;
 
-/** When a round is wanted, and how long it may take; the policy answers as the test likes. */
+/** When a round is wanted, and how long it may take; the test chooses the policy's answers. */
 public class PolicyRoundsTest {
   private static final String NOTHING = "";
   private static final long FOR_EVER_MS = 3_600_000;
@@ -62,7 +62,7 @@ public class PolicyRoundsTest {
         new OverdueFallback(scheduler, counters, () -> { }), counters, "[\"hello\"]");
   }
 
-  /** A policy that does not answer is ended later by what the snapshot's records add. */
+  /** A policy that does not answer is ended later if the snapshot has more records. */
   @Test
   public void theHardDeadlineOfASnapshotGrowsWithItsRecords() {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 1);
@@ -91,7 +91,7 @@ public class PolicyRoundsTest {
     return Integer.parseInt(words[3]);
   }
 
-  /** A plan that another round would have too late is in time for a snapshot. */
+  /** A plan that would be late for another round is in time for a snapshot. */
   @Test
   public void theDeadlineOfASnapshotGrowsWithItsRecords() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 1);
@@ -105,7 +105,7 @@ public class PolicyRoundsTest {
     assertEquals("the plan came too late", rounds.run(new Answering(NOTHING, 5), applied).bad);
   }
 
-  /** After a refused round there is no other, until its pause is over or events are pending. */
+  /** After a refused round there is no other until its pause is over or events are pending. */
   @Test
   public void aRefusedRoundIsFollowedByItsPause() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
@@ -132,7 +132,7 @@ public class PolicyRoundsTest {
     pass(10);
   }
 
-  /** A plan as large as a plan may be is followed by another at once only where it allocated. */
+  /** A plan of the largest size is followed by another at once only if it allocated. */
   @Test
   public void aFullPlanThatIsRefusedIsFollowedByItsPauseToo() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
@@ -150,7 +150,7 @@ public class PolicyRoundsTest {
     pass(20);
   }
 
-  /** No round is wanted for so long, and then one is. */
+  /** Checks that no round is wanted for this long, and that one is wanted then. */
   private void pass(int pauseMs) {
     assertEquals(pauseMs, rounds.toNextWakeUpMs(FOR_EVER_MS));
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(pauseMs - 1));
@@ -159,7 +159,7 @@ public class PolicyRoundsTest {
     assertTrue(rounds.isWanted());
   }
 
-  /** Answers with these decisions, after some time if it was not killed. */
+  /** Answers with these decisions, after some time unless it was killed. */
   private final class Answering implements RunningPolicy, PolicyClient {
     private final String decisions;
     private final long waitMs;

@@ -9,7 +9,7 @@ import org.junit.Test;
 /** What policies reported stays until they report it again. */
 public class ReportsTest {
 
-  /** A plan that reports one queue leaves what was reported of the others. */
+  /** A plan that reports one queue keeps the reports of the other queues. */
   @Test
   public void reportsOfOtherQueuesStay() {
     Reports reports = new Reports();

@@ -8,7 +8,7 @@ import java.util.Collections;
 import org.junit.Test;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** The last reason reported for an ask stands until another one comes. */
+/** The last reason reported for an ask stays until another one comes. */
 public class WaitReasonsTest {
   private final WaitReasons reasons = new WaitReasons();
 
@@ -24,7 +24,7 @@ public class WaitReasonsTest {
     return reasons.reason(1, 20, 0) + ", " + reasons.reason(2, 20, 0);
   }
 
-  /** A plan that says nothing of an ask does not take its reason away. */
+  /** A plan that does not mention an ask does not remove its reason. */
   @Test
   public void aReasonStandsUntilAnotherComes() {
     update(wait(1, "NODE_FULL"), wait(2, "QUEUE_MAX"));
@@ -41,7 +41,7 @@ public class WaitReasonsTest {
     assertEquals("null, null", shown());
   }
 
-  /** What was reported longest ago goes first when there are too many. */
+  /** If there are too many reasons, the oldest report is removed first. */
   @Test
   public void theyAreBounded() {
     for (int attempt = 1; attempt <= 20_005; attempt++) {
@@ -51,7 +51,7 @@ public class WaitReasonsTest {
     assertEquals("NODE_FULL", reasons.reason(6, 20, 0));
   }
 
-  /** A rule is stated of an ask or of a queue; a reason without one takes it back. */
+  /** A rule is stated for an ask or for a queue; a reason without a rule takes it back. */
   @Test
   public void aRuleIsStatedUntilAnotherReasonComes() {
     reasons.update(Collections.singletonList(new PlanMessage.Wait(1, 20, 0, "SHARE", 9000L)),

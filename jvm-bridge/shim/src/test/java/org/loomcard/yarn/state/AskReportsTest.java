@@ -18,8 +18,8 @@ import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 
 /**
- * A batch takes only so many rows of one user's asks; the rest comes with the next ones, and what
- * the batch says of outstanding containers is what its reader can count.
+ * A batch takes a limited number of rows of one user's asks; the rest comes with the next batches.
+ * The outstanding containers that a batch states are those that its reader can count.
  */
 public class AskReportsTest extends SchedulerTestBase {
   private static final int KEYS = 13;
@@ -54,7 +54,7 @@ public class AskReportsTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** Containers outstanding of the asks in a batch. */
+  /** Returns the outstanding containers of the asks in a batch. */
   private static int outstanding(ScriptedRounds.Batch batch) {
     int sum = 0;
     for (JsonNode ask : batch.all("ask")) {
@@ -63,7 +63,7 @@ public class AskReportsTest extends SchedulerTestBase {
     return sum;
   }
 
-  /** Reads batches until all is sent, and returns how many; all of bob's is in the first. */
+  /** Reads batches until all is sent, and returns their number; all of bob's is in the first. */
   private int batchesOf(ScriptedRounds.Batch first) {
     assertEquals(1, first.all("ask").stream().filter(ask -> ask.get(7).asInt() == 3).count());
     int seen = outstanding(first);
@@ -86,7 +86,7 @@ public class AskReportsTest extends SchedulerTestBase {
     assertEquals("an ask at a time", KEYS, batchesOf(read()));
   }
 
-  /** A snapshot takes more, but not without end. */
+  /** A snapshot takes more, but also a limited number. */
   @Test
   public void snapshots() throws Exception {
     start();
@@ -94,7 +94,7 @@ public class AskReportsTest extends SchedulerTestBase {
     assertEquals("six asks, then one at a time", KEYS - 5, batchesOf(rounds.snapshot()));
   }
 
-  /** What ends before it was sent is never counted. */
+  /** An ask that ends before it was sent is never counted. */
   @Test
   public void anAttemptThatEnds() throws Exception {
     start();

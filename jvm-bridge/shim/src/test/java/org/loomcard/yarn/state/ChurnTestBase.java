@@ -48,9 +48,12 @@ abstract class ChurnTestBase {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
   final Random random = new Random(7);
   boolean labelled;
-  /** Leaf queues by the names that applications give. */
+  /** Leaf queues by the names that applications use. */
   String[] queues = {"a", "b"};
-  /** Of what AMs ask for, in steps of 256 MB, of which a node has so many. */
+  /**
+   * The largest size that AMs ask for, in steps of 256 MB; a node has {@link #stepsOfNode} of
+   * these.
+   */
   int largest = 8;
   int stepsOfNode = 64;
   private final Map<String, MockNM> nodes = new HashMap<>();
@@ -64,7 +67,7 @@ abstract class ChurnTestBase {
     return named != null ? named : new File("../../.venv/bin/python").getAbsolutePath();
   }
 
-  /** Where the policies in files lie that are for these tests alone. */
+  /** The folder of the policies in files that only these tests use. */
   static File policies() {
     return new File(ChurnTestBase.class.getResource("reserver.py").getPath()).getParentFile();
   }
@@ -175,7 +178,7 @@ abstract class ChurnTestBase {
     nodes.get(host).nodeHeartbeat(report, true);
   }
 
-  /** Another label for a node: none, one that lends, one that does not. */
+  /** Gives a node another label: none, one that lends, one that does not. */
   private void relabel(String host) throws Exception {
     String label = LABELS[random.nextInt(LABELS.length)];
     rm.getRMContext().getNodeLabelManager().replaceLabelsOnNode(Collections.singletonMap(
@@ -183,7 +186,7 @@ abstract class ChurnTestBase {
         label.isEmpty() ? Collections.<String>emptySet() : Collections.singleton(label)));
   }
 
-  /** One thing happens: an application comes or goes, a node goes or changes, an AM asks. */
+  /** Makes one thing happen: an application comes or goes, a node goes or changes, an AM asks. */
   final void step(int number) throws Exception {
     int pick = random.nextInt(20);
     if (masters.size() < 3 || pick == 0) {
@@ -210,7 +213,7 @@ abstract class ChurnTestBase {
     assertTrue(scheduler.bridge().awaitDecisions(90_000));
   }
 
-  /** The mirror has never had other counts than the scheduler's state. */
+  /** Checks that the mirror's counts never differed from the scheduler's state. */
   final void assertNoResync(int step) {
     BridgeStatus status = scheduler.bridge().status();
     assertEquals("step " + step + ": " + status.lastFailure, 0, status.counters.resyncs());

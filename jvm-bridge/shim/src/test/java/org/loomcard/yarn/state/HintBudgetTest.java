@@ -19,7 +19,10 @@ public class HintBudgetTest {
     return Collections.singletonMap("LOOMCARD_DAG", new String(text));
   }
 
-  /** What goes beyond is left out whole, of that user alone; who ends makes room. */
+  /**
+   * Hints beyond the bound are left out whole, of that user only; an application that ends makes
+   * room.
+   */
   @Test
   public void aUserHasABound() {
     int fit = HintBudget.MOST_OF_A_USER / Hints.MOST_CHARACTERS;
@@ -33,7 +36,7 @@ public class HintBudgetTest {
     assertTrue(budget.take("greedy", hint(1)).isEmpty());
   }
 
-  /** Applications without hints, or whose hints were left out, give nothing back. */
+  /** Applications without hints, or with hints that were left out, give nothing back. */
   @Test
   public void nothingTakenIsNothingGivenBack() {
     for (int i = 0; i < HintBudget.MOST_OF_A_USER / Hints.MOST_CHARACTERS; i++) {

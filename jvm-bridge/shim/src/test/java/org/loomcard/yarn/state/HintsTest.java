@@ -10,12 +10,12 @@ import java.util.HashSet;
 import java.util.Map;
 import org.junit.Test;
 
-/** Of a submission only what is ours reaches policies and journals. */
+/** Only Loomcard's part of a submission reaches policies and journals. */
 public class HintsTest {
   private final Map<String, String> environment = new HashMap<>();
   private final Map<String, String> properties = new HashMap<>();
 
-  /** Secrets stay where they are, also those whose names look like ours. */
+  /** Secrets are not copied, even if their names look like ours. */
   @Test
   public void nothingOfAnEnvironmentButTheDag() {
     environment.put("LOOMCARD_DAG", "{}");
@@ -30,7 +30,7 @@ public class HintsTest {
     assertEquals("{}", hints.get("LOOMCARD_DAG"));
   }
 
-  /** A client of its own needs no variable; where there are both, the variable counts. */
+  /** Hints may come as properties, without a variable; if there are both, the variable counts. */
   @Test
   public void theDagMayBeASchedulingProperty() {
     properties.put("LOOMCARD_DAG", "[]");
@@ -39,7 +39,7 @@ public class HintsTest {
     assertEquals(environment, Hints.of(environment, properties));
   }
 
-  /** Hints beyond the bound are left out whole; the others stand. */
+  /** Hints beyond the bound are left out whole; the others stay. */
   @Test
   public void hintsAreBounded() {
     char[] long1 = new char[Hints.MOST_CHARACTERS];

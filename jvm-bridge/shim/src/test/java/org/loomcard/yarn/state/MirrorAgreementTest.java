@@ -12,8 +12,8 @@ import org.loomcard.yarn.rounds.BridgeCounters;
  */
 public class MirrorAgreementTest extends ChurnTestBase {
   /**
-   * Three hundred steps of churn: no resync, no fallback, no decision that the scheduler's state
-   * forbid.
+   * Three hundred steps of churn cause no resync, no fallback, and no decision that the scheduler's
+   * state forbids.
    */
   @Test
   public void churn() throws Exception {
@@ -21,7 +21,7 @@ public class MirrorAgreementTest extends ChurnTestBase {
         + "  b: {policy: fifo, maximum: 60%, user_limit: 50%}\n");
   }
 
-  /** The same while nodes come to other partitions, some of which lend. */
+  /** The same is true while nodes move to other partitions, some of which lend. */
   @Test
   public void churnOfLabels() throws Exception {
     labelled = true;

@@ -21,7 +21,7 @@ import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** What used to reach the policy wrong, or not at all, with all counts equal. */
+/** Facts that used to reach the policy wrong, or not at all, while all counts were equal. */
 public class MirrorDriftTest extends SchedulerTestBase {
   private MockNM nm;
   private RMApp app;
@@ -50,7 +50,7 @@ public class MirrorDriftTest extends SchedulerTestBase {
     return container;
   }
 
-  /** Asks and blacklists match nodes by this name; the id alone does not tell it. */
+  /** Asks and blacklists match nodes by this name; the id alone does not contain it. */
   @Test
   public void theNameThatAsksMatchIsReported() throws Exception {
     start();
@@ -73,8 +73,8 @@ public class MirrorDriftTest extends SchedulerTestBase {
   }
 
   /**
-   * A growth that its AM has not fetched is part of a snapshot's size; when the container ends, its
-   * whole room is free again.
+   * Growth that its AM has not fetched is part of the size in a snapshot; when the container ends,
+   * all its room is free again.
    */
   @Test
   public void aGrowthThatIsNotFetchedStandsInASnapshot() throws Exception {
@@ -97,7 +97,7 @@ public class MirrorDriftTest extends SchedulerTestBase {
     assertEquals("[1,1,1,0,[7168,8]]", batch.check.toString());
   }
 
-  /** A preemption with grace survives a snapshot, and so does the moment of its start. */
+  /** A preemption with grace survives a snapshot, and so does its start time. */
   @Test
   public void aPreemptionThatWasAnnouncedStandsInASnapshot() throws Exception {
     start();

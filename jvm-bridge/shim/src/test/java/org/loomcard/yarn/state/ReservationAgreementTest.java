@@ -14,9 +14,9 @@ import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 
 /**
- * The policy process and the scheduler's state know the same reservations, while applications,
- * nodes, labels and asks come, change and go, while other policies are swapped in and processes
- * die. The policy, reserver.py beside this class, reports which holds it sees.
+ * The policy process and the scheduler's state know the same reservations while applications,
+ * nodes, labels and asks come, change and go, other policies are swapped in and processes die. The
+ * policy, reserver.py beside this class, reports which reservations it sees.
  */
 public class ReservationAgreementTest extends ChurnTestBase {
   private static final String YAML = "version: 1\nkind: policy\npolicy: reserver.py:Reserver\n"
@@ -53,7 +53,7 @@ public class ReservationAgreementTest extends ChurnTestBase {
     seen += scheduler().isEmpty() ? 0 : 1;
   }
 
-  /** One, two or three reservations for an application. */
+  /** Returns a policy configuration with one, two or three reservations for an application. */
   private static String yaml(int seed) {
     return YAML.replace("%d", "" + seed).replace("%n", "" + (1 + seed / 39 % 3));
   }
@@ -72,7 +72,7 @@ public class ReservationAgreementTest extends ChurnTestBase {
     });
   }
 
-  /** After every step, swap and start of a process both sides hold the same. */
+  /** After every step, swap and start of a process both sides have the same reservations. */
   @Test
   public void reservationsAreTheSameOnBothSides() throws Exception {
     labelled = true;

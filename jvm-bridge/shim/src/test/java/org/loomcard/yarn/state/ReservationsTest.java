@@ -20,7 +20,7 @@ import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** Room is reserved on a node for an ask: nobody else gets it, by policy or fallback. */
+/** Room is reserved on a node for an ask: no other ask gets it, from the policy or the fallback. */
 public class ReservationsTest extends SchedulerTestBase {
   private MockNM near;
   private MockNM far;
@@ -29,7 +29,7 @@ public class ReservationsTest extends SchedulerTestBase {
   private MockAM small;
   private JsonNode ask;
 
-  /** Node h2 has 8 GB, 1 of which a task takes; the ask is for all 8. */
+  /** Node h2 has 8 GB; a task uses 1 of them; the ask is for all 8. */
   private void start() throws Exception {
     startRm();
     near = node("h1", 4096, 8);
@@ -67,9 +67,7 @@ public class ReservationsTest extends SchedulerTestBase {
     return text.toString();
   }
 
-  /**
-   * What is free and what becomes free is refused to others, and allocated to the ask it is for.
-   */
+  /** Room that is or becomes free is refused to other asks, and allocated to the ask it is for. */
   @Test
   public void reservedRoomIsForItsAskAlone() throws Exception {
     start();
@@ -94,7 +92,7 @@ public class ReservationsTest extends SchedulerTestBase {
     assertEquals("", reserved(read()));
   }
 
-  /** One an application and a node, for what could run there, within the queue's part. */
+  /** There is one per application and node, for what could run there, within the queue's part. */
   @Test
   public void bounds() throws Exception {
     start();
@@ -166,7 +164,7 @@ public class ReservationsTest extends SchedulerTestBase {
         + " MB, " + report.getNumReservedContainers();
   }
 
-  /** What is reserved is what YARN's figures call reserved, wherever the reservation goes. */
+  /** Reserved room is shown as reserved in YARN's figures, wherever the reservation moves. */
   @Test
   public void reservedRoomIsReported() throws Exception {
     start();
@@ -188,7 +186,7 @@ public class ReservationsTest extends SchedulerTestBase {
     assertEquals("the fallback sees that it is over", 0, metrics.getReservedMB());
   }
 
-  /** A lost node takes the reservation with it. */
+  /** A lost node ends its reservation. */
   @Test
   public void endsWithItsNode() throws Exception {
     start();

@@ -10,7 +10,9 @@ import org.junit.Test;
 public class RunTimesTest {
   private static final long BEAT_MS = 1000;
 
-  /** What is estimated for a task launched at {@code launch}, with heartbeats at full seconds. */
+  /**
+   * Returns the estimate for a task launched at {@code launch}, with heartbeats at full seconds.
+   */
   private static long estimate(long launch, long length) {
     RunTimes times = new RunTimes();
     times.fetched(launch);
@@ -26,7 +28,7 @@ public class RunTimesTest {
     }
   }
 
-  /** Whatever the phase of the heartbeats, tasks keep their length on average. */
+  /** Tasks keep their length on average, whatever the phase of the heartbeats. */
   @Test
   public void shortTasksKeepTheirLengthOnAverage() {
     for (long length : new long[] {700, 1500, 4000}) {
@@ -39,7 +41,10 @@ public class RunTimesTest {
     }
   }
 
-  /** A launch after the heartbeat in which the AM fetched lies in the middle of what is known. */
+  /**
+   * A launch after the heartbeat in which the AM fetched is estimated in the middle of the known
+   * interval.
+   */
   @Test
   public void aLateLaunchIsTakenForTheMiddle() {
     RunTimes times = new RunTimes();
@@ -51,7 +56,7 @@ public class RunTimesTest {
     assertEquals("the first end counts", 3100L, (long) times.endedMs());
   }
 
-  /** What was never fetched and ends has no launch. */
+  /** A container that ends and was never fetched has no launch. */
   @Test
   public void whatNeverRanHasNoLaunch() {
     RunTimes times = new RunTimes();

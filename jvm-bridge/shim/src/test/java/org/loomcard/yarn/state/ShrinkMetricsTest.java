@@ -41,15 +41,15 @@ import org.loomcard.yarn.ScriptedScheduler;
 import org.loomcard.yarn.queues.Amounts;
 
 /**
- * YARN lets a container shrink by a second one, which it never counts as begun; whatever happens
- * meanwhile, the metrics of no queue and no partition are wrong afterwards.
+ * YARN lets a container shrink through a second container, which it never counts as begun. Whatever
+ * happens in between, the metrics of every queue and partition are right afterwards.
  */
 public class ShrinkMetricsTest extends SchedulerTestBase {
   private MockNM plain;
   private MockNM gpu;
   private RMApp app;
   private MockAM am;
-  /** What YARN's metrics, which outlive a test, showed of each queue and partition before. */
+  /** What YARN's metrics, which outlive a test, showed for each queue and partition before. */
   private final Map<String, long[]> before = new HashMap<>();
 
   @Override
@@ -85,7 +85,7 @@ public class ShrinkMetricsTest extends SchedulerTestBase {
         of.getAllocatedContainers()};
   }
 
-  /** Memory, vcores and containers of a queue, without a label and on gpu. */
+  /** Returns memory, vcores and containers of a queue, without a label and on gpu. */
   private String metrics(String queue) {
     long[] plainOnes = counted(queue, "");
     long[] ofGpu = counted(queue, "gpu");
@@ -149,7 +149,10 @@ public class ShrinkMetricsTest extends SchedulerTestBase {
     end();
   }
 
-  /** A node that changes its label takes along what runs on it; YARN leaves it with the old one. */
+  /**
+   * The containers of a node that changes its label move with it; YARN leaves them with the old
+   * label.
+   */
   @Test
   public void onANodeThatChangesItsLabel() throws Exception {
     start();
@@ -163,7 +166,7 @@ public class ShrinkMetricsTest extends SchedulerTestBase {
     end();
   }
 
-  /** An opportunistic container is no queue's, however often it shrinks. */
+  /** An opportunistic container is charged to no queue, however often it shrinks. */
   @Test
   public void ofAnOpportunisticContainer() throws Exception {
     start();
@@ -186,7 +189,7 @@ public class ShrinkMetricsTest extends SchedulerTestBase {
     end();
   }
 
-  /** Two increases that no node confirmed: they are taken back, and the AM hears of it later. */
+  /** Two increases that no node confirmed are taken back, and the AM learns of it later. */
   @Test
   public void ofAnApplicationThatMovesMeanwhile() throws Exception {
     start();
@@ -209,7 +212,9 @@ public class ShrinkMetricsTest extends SchedulerTestBase {
     end();
   }
 
-  /** The next AM knows nothing of the change, so it is off, and its container is kept once. */
+  /**
+   * The next AM does not know of the change, so it is cancelled, and its container is kept once.
+   */
   @Test
   public void ofAKeptContainer() throws Exception {
     start();

@@ -34,7 +34,7 @@ import org.loomcard.yarn.bridge.BridgeSamples;
 import org.loomcard.yarn.bridge.Until;
 import org.loomcard.yarn.config.BridgeConfig;
 
-/** Whose changes a ResourceManager takes over HTTP that does not prove who calls. */
+/** Whose changes a ResourceManager accepts over HTTP that does not prove who calls. */
 public final class CallerTest {
   private static final SampleStatus STATUS = IdleScheduler.STATUS;
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -47,7 +47,7 @@ public final class CallerTest {
   public static void startWithOneAdministrator() throws Exception {
     Configuration conf = new YarnConfiguration();
     conf.set(YarnConfiguration.YARN_ADMIN_ACL, "admin");
-    // What earlier versions had in yarn-site.xml. Nothing loads the page's class, which is gone.
+    // Earlier versions had this in yarn-site.xml. Nothing loads the page class, which is gone.
     conf.set("yarn.http.rmwebapp.scheduler.page.class",
         "org.loomcard.yarn.web.LoomcardSchedulerPage");
     conf.set("yarn.webapp.custom.webservice.class", LoomcardWebServices.class.getName());
@@ -105,7 +105,7 @@ public final class CallerTest {
     refused("--token-file FILE");
   }
 
-  /** Another token is none, and is not repeated. */
+  /** Another token does not count, and is not repeated in the answer. */
   @Test
   public void aWrongTokenProvesNothing() throws Exception {
     String wrong = manager.token().replace(manager.token().charAt(0), 'x');
@@ -114,7 +114,7 @@ public final class CallerTest {
     assertFalse(manager.put(POLICY + AS_ADMIN, "policy: drf\n").body.contains(wrong));
   }
 
-  /** The token lets an administrator in, and nobody else. */
+  /** The token admits an administrator, and nobody else. */
   @Test
   public void theTokenIsForAdministrators() throws Exception {
     assertEquals(200, manager.put(POLICY + AS_ADMIN, "policy: drf\n").status);
@@ -122,7 +122,7 @@ public final class CallerTest {
     assertEquals(1, STATUS.applied.size());
   }
 
-  /** A deleted token no longer counts; the one that takes its place does. */
+  /** A deleted token no longer counts; the one that replaces it does. */
   @Test
   public void aTokenIsRenewedByDeletion() throws Exception {
     String old = manager.token();
@@ -133,7 +133,7 @@ public final class CallerTest {
     assertEquals(200, manager.put(POLICY + AS_ADMIN, "policy: drf\n").status);
   }
 
-  /** A form of another site's page cannot send the header, whoever is logged in there. */
+  /** A form on another site's page cannot send the header, whoever is logged in there. */
   @Test
   public void aPageOfAnotherSiteCannotChangeAnything() throws Exception {
     manager.headers.remove("X-XSRF-HEADER");
@@ -143,7 +143,7 @@ public final class CallerTest {
         .message.contains("X-XSRF-HEADER"));
   }
 
-  /** An application's tracking URL may be the ResourceManager's own: then its proxy calls. */
+  /** An application's tracking URL may be the ResourceManager's own; then its proxy calls. */
   @Test
   public void theWebProxyIsRefused() throws Exception {
     String proxied = "/proxy/" + applicationThatTracks(manager.address + "/") + POLICY;
@@ -153,14 +153,14 @@ public final class CallerTest {
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
 
-  /** Its cookie alone tells, should it pass on what callers send one day. */
+  /** The proxy is known by its cookie alone, in case it ever passes on what callers send. */
   @Test
   public void theWebProxyIsKnownByItsCookie() throws Exception {
     manager.headers.put("Cookie", "a=b; proxy-user=admin");
     refused("through the ResourceManager's web proxy");
   }
 
-  /** A proof needs no token. What proves nothing is told by the request, and by the settings. */
+  /** A caller with a proof needs no token; {@code simple} authentication is not a proof. */
   @Test
   public void aTicketIsAProof() {
     Configuration conf = new Configuration();
@@ -174,7 +174,7 @@ public final class CallerTest {
     }
   }
 
-  /** The old key still does without the token, for this version. */
+  /** The old key still works without the token, in this version. */
   @Test
   public void theOldKeyDoesWithoutTheToken() {
     Configuration conf = new Configuration();

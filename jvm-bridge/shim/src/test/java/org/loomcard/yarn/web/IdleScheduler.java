@@ -41,7 +41,7 @@ import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 
 /**
- * A scheduler that shows a status, and takes every application without giving it anything. It
+ * A scheduler that shows a status, and accepts every application without allocating anything. It
  * extends no stock scheduler, for which the web side would take another path.
  */
 public class IdleScheduler extends AbstractYarnScheduler<FiCaSchedulerApp, FiCaSchedulerNode>

@@ -25,7 +25,7 @@ final class RunningRm {
   private static final int TIMEOUT_MS = 30_000;
   /** {@code http://localhost:port}. */
   final String address;
-  /** Sent with every change; as an administrator's command sends them, until a test changes it. */
+  /** Sent with every change, as an administrator's command does it, until a test changes it. */
   final Map<String, String> headers = new HashMap<>();
   final ResourceManager manager;
   private final Path folder;
@@ -102,7 +102,9 @@ final class RunningRm {
     return answer(connection);
   }
 
-  /** A call of whose body only the beginning comes: without that the server does not even look. */
+  /**
+   * A call that sends only the beginning of its body: without that the server does not even look.
+   */
   Socket stalled(String path) throws IOException {
     URL url = new URL(address + path);
     Socket socket = new Socket(url.getHost(), url.getPort());
@@ -159,7 +161,7 @@ final class RunningRm {
         new String(bytes.toByteArray(), StandardCharsets.UTF_8));
   }
 
-  /** What came back. */
+  /** An answer of the server. */
   static final class Answer {
     final int status;
     final String type;
@@ -173,7 +175,7 @@ final class RunningRm {
       this.body = body;
     }
 
-    /** The first of that name; empty for none. */
+    /** Returns the first header of that name; empty if there is none. */
     String header(String name) {
       return headers.containsKey(name) ? headers.get(name).get(0) : "";
     }

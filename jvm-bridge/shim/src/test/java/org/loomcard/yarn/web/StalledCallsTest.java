@@ -15,7 +15,7 @@ import org.junit.Test;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.bridge.BridgeSamples;
 
-/** Calls that stall keep further policies out, not the rest of the web side. */
+/** Calls that stall keep further policies out, not the other parts of the web side. */
 public class StalledCallsTest {
   private static final String POLICY = "/ws/v1/cluster/loomcard/policy";
   private RunningRm manager;
@@ -38,7 +38,7 @@ public class StalledCallsTest {
     String path = POLICY + "?user.name=admin&dry_run=true";
     List<Socket> stalled = new ArrayList<>();
     try {
-      SchedulerTestBase.until("all places are taken", () -> { // one by a call of ours before, too
+      SchedulerTestBase.until("all places are taken", () -> { // one by an earlier call of ours, too
         stall(path, stalled);
         return status(path) == 503;
       });

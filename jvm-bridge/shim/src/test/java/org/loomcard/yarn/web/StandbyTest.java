@@ -15,7 +15,7 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
 
-/** A ResourceManager of a pair answers while it is active; else YARN redirects its callers. */
+/** A ResourceManager of a pair answers while it is active; otherwise YARN redirects its callers. */
 public final class StandbyTest {
   private static final StateChangeRequestInfo BY_USER =
       new StateChangeRequestInfo(RequestSource.REQUEST_BY_USER);

@@ -26,7 +26,7 @@ import org.junit.Test;
 import org.loomcard.yarn.bridge.BridgeSamples;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 
-/** The web side in a real ResourceManager, asked over HTTP. */
+/** The web side in a real ResourceManager, called over HTTP. */
 public final class WebSideTest {
   private static final SampleStatus STATUS = IdleScheduler.STATUS;
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -54,7 +54,7 @@ public final class WebSideTest {
     manager.stop();
   }
 
-  /** The document comes as JSON whatever a client asks for, in YARN's own envelope. */
+  /** The document comes as JSON whatever type a client requests, in YARN's own envelope. */
   @Test
   public void schedulerDocumentIsJson() throws Exception {
     for (String accept : new String[] {"*/*", "application/json", "application/xml", null}) {
@@ -146,7 +146,7 @@ public final class WebSideTest {
     return found.find() ? found.start() : -1;
   }
 
-  /** A method that a path does not have is refused with those that it has. */
+  /** A method that a path does not have is refused, and the answer names those that it has. */
   @Test
   public void otherMethodsAreRefused() throws Exception {
     RunningRm.Answer refused = manager.call("DELETE", POLICY);
@@ -190,7 +190,7 @@ public final class WebSideTest {
         .path("scheduler").path("schedulerInfo").path("bridge").get("recovered_ms");
   }
 
-  /** A reader says how many asks of each queue it wants; nonsense is refused with the bounds. */
+  /** A reader may say how many asks of each queue it wants; nonsense is refused with the bounds. */
   @Test
   public void listedAsksAreBounded() throws Exception {
     STATUS.limits.clear();
@@ -208,7 +208,7 @@ public final class WebSideTest {
     }
   }
 
-  /** What a caller writes cannot forge a line of the log, nor pass as a file's name. */
+  /** A caller's text cannot forge a line of the log, nor be used as a file's name. */
   @Test
   public void namesAreOneLine() throws Exception {
     StringBuilder tooLong = new StringBuilder();
@@ -225,7 +225,7 @@ public final class WebSideTest {
     assertEquals("a?b", PolicyUpload.printable("a\nb"));
   }
 
-  /** Whatever YARN answered before, it still answers. */
+  /** All that YARN answered before, it still answers. */
   @Test
   public void restOfTheWebSideStays() throws Exception {
     for (String path : new String[] {"/cluster", "/cluster/apps", "/cluster/nodes",
@@ -246,7 +246,7 @@ public final class WebSideTest {
     assertEquals("9f2c4e", JSON.readTree(answer.body).path("hash").asText());
   }
 
-  /** What was applied can be read back. */
+  /** An applied configuration can be read back. */
   @Test
   public void policyIsReadable() throws Exception {
     RunningRm.Answer answer = manager.get(POLICY, "application/json");
@@ -255,7 +255,7 @@ public final class WebSideTest {
         + "\"yaml\":\"policy: drf\\n\",\"features\":[\"dry_run\"]}", answer.body);
   }
 
-  /** Every version that is kept comes with who applied it when, and which one governs. */
+  /** Every version that is kept is shown with who applied it and when, and which one is used. */
   @Test
   public void historyIsReadable() throws Exception {
     RunningRm.Answer answer = manager.get(POLICY + "/history", "application/json");
@@ -269,7 +269,7 @@ public final class WebSideTest {
     assertTrue(policies.path(2).path("applied_at_ms").isNull());
   }
 
-  /** A rollback applies the kept text as a new version, for who asked. */
+  /** A rollback applies the kept text as a new version, in the name of the caller. */
   @Test
   public void administratorRollsBack() throws Exception {
     String path = POLICY.replace("/policy", "/policy/rollback");
@@ -282,7 +282,7 @@ public final class WebSideTest {
     assertEquals("admin", STATUS.users.get(STATUS.users.size() - 1));
   }
 
-  /** What cannot be rolled back to is said, with what can. */
+  /** An impossible rollback is refused, and the answer lists the versions that are kept. */
   @Test
   public void impossibleRollbacksAreRefused() throws Exception {
     String path = POLICY + "/rollback?user.name=admin&version=";
@@ -300,7 +300,7 @@ public final class WebSideTest {
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
 
-  /** A dry run says what would govern, or what is against it; nothing is applied. */
+  /** A dry run says what would be used, or what is wrong with it; nothing is applied. */
   @Test
   public void dryRunAppliesNothing() throws Exception {
     String path = POLICY + "?user.name=admin&name=drf.yml&dry_run=";
@@ -324,7 +324,7 @@ public final class WebSideTest {
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
 
-  /** Nobody but an administrator may; the scheduler does not even hear of the others. */
+  /** Only an administrator may; calls of others do not even reach the scheduler. */
   @Test
   public void othersAreRefused() throws Exception {
     RunningRm.Answer bob = manager.put(POLICY + "?user.name=bob", "policy: drf\n");
@@ -335,7 +335,7 @@ public final class WebSideTest {
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
 
-  /** While everyone is an administrator nobody may, unless the cluster says it means it. */
+  /** While everyone is an administrator nobody may, unless a setting of the cluster allows it. */
   @Test
   public void wildcardIsRefusedUnlessMeant() throws Exception {
     YarnAuthorizationProvider authorizer =
@@ -372,8 +372,8 @@ public final class WebSideTest {
   }
 
   /**
-   * A policy configuration that would take live applications their queue is a conflict that names
-   * them.
+   * A policy configuration that would remove the queue of live applications is a conflict that
+   * names them.
    */
   @Test
   public void queuesInUseAreAConflict() throws Exception {
@@ -385,7 +385,7 @@ public final class WebSideTest {
         JSON.readTree(answer.body).path("applications").toString());
   }
 
-  /** Without a policy process no YAML can be read, and that is said. */
+  /** Without a policy process no YAML can be read, and the answer says so. */
   @Test
   public void deadPolicyProcessIsUnavailable() throws Exception {
     STATUS.answer = BridgeSamples.plain(ConfigSwapResult.Outcome.UNAVAILABLE,
@@ -398,7 +398,7 @@ public final class WebSideTest {
     assertEquals(500, manager.put(POLICY + "?user.name=admin", "policy: drf\n").status);
   }
 
-  /** Bodies that can be no policy are refused before anybody parses them. */
+  /** Bodies that cannot be a policy are refused before they are parsed. */
   @Test
   public void oddBodiesAreRefused() throws Exception {
     String path = POLICY + "?user.name=admin";

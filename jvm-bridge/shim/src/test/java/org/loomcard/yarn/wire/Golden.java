@@ -14,7 +14,7 @@ public final class Golden {
   private Golden() {
   }
 
-  /** The root of the repository, found upwards from where the tests run. */
+  /** The root of the repository, found upwards from the folder where the tests run. */
   public static File repository() {
     File folder = new File("").getAbsoluteFile();
     while (!new File(folder, "tests/golden/wire").isDirectory()) {

@@ -16,8 +16,8 @@ import org.junit.Test;
 import org.loomcard.yarn.state.Hints;
 
 /**
- * A hint is data of the submitting user: whatever text it is, the batch is one line of JSON, in
- * which the hint and all that comes after it read as they were.
+ * A hint is data of the submitting user. Whatever text it is, the batch is one line of JSON, and
+ * the hint and all that comes after it are read unchanged.
  */
 public class HintFuzzTest {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -28,7 +28,10 @@ public class HintFuzzTest {
     "\u2029", "\ufeff", "\ufffe", "]]", "[\"plan\",", "</script>", "\ud834\udd1e", "e\n", "!xs",
   };
 
-  /** Random texts of what JSON, Py4J, lines of a journal and UTF-8 treat in a way of their own. */
+  /**
+   * Returns random texts of characters that JSON, Py4J, lines of a journal and UTF-8 treat
+   * specially.
+   */
   @Test
   public void everyTextArrivesAsItIs() throws Exception {
     Random random = new Random(13);
@@ -46,8 +49,8 @@ public class HintFuzzTest {
   }
 
   /**
-   * YARN's REST takes half of a surrogate pair, which is no text: it arrives as a question mark,
-   * not as bytes that Python cannot read.
+   * YARN's REST accepts half of a surrogate pair, which is not valid text: it arrives as a question
+   * mark, not as bytes that Python cannot read.
    */
   @Test
   public void halfOfAPairArrivesAsAQuestionMark() throws Exception {
@@ -57,7 +60,7 @@ public class HintFuzzTest {
     assertArrives("\"\ud834", "\"?");
   }
 
-  /** A megabyte is left out, and so is what one character too many makes too long. */
+  /** A megabyte is left out, and so is a hint that is one character too long. */
   @Test
   public void aLongTextIsLeftOutWhole() throws Exception {
     for (int length : new int[] {MOST_CHARACTERS - DAG.length() + 1, 1 << 20}) {
@@ -67,7 +70,7 @@ public class HintFuzzTest {
     assertArrives(longest, longest);
   }
 
-  /** Whatever names properties have, no more comes through than the bound, and ours first. */
+  /** Whatever names properties have, no more than the bound is accepted, and ours first. */
   @Test
   public void propertiesAreBoundedTogether() {
     Random random = new Random(14);
@@ -100,7 +103,7 @@ public class HintFuzzTest {
     return Hints.of(Collections.singletonMap(DAG, text), Collections.emptyMap());
   }
 
-  /** Through the batch and over the wire, which is UTF-8. */
+  /** Sends it through the batch and over the wire, which is UTF-8. */
   private static void assertArrives(String text, String expected) throws Exception {
     BatchWriter out = new BatchWriter(1, 1, 5);
     out.applicationAdded(3, 7, new ApplicationRecord("application_1_0007", 1, text, text, text,

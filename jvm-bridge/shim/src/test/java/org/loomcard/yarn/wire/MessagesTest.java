@@ -21,7 +21,7 @@ import org.loomcard.yarn.json.MessageException;
 /** Every message of docs/reference/wire.md against the golden files that Python reads too. */
 public class MessagesTest {
 
-  /** What Java writes for each record is the golden batch, byte for byte. */
+  /** What Java writes for each record is equal to the golden batch, byte for byte. */
   @Test
   public void writesTheGoldenBatch() throws Exception {
     BatchWriter out = new BatchWriter(7, 4242, 29);
@@ -78,7 +78,7 @@ public class MessagesTest {
         CompileReply.request("version: 1\nkind: policy\npolicy: \"drf\"\n", "golden.yml"));
   }
 
-  /** All fields of a plan arrive where they belong. */
+  /** All fields of a plan are read into the right fields. */
   @Test
   public void readsTheGoldenPlan() throws Exception {
     PlanMessage plan = PlanReader.read(Golden.message("plan"));
@@ -121,7 +121,7 @@ public class MessagesTest {
     assertEquals("nodes: counted 1, told 2", PlanReader.read(Golden.message("plan_resync")).resync);
   }
 
-  /** A compiled policy configuration is read whole, and its text kept as it came. */
+  /** A compiled policy configuration is read completely, and its text kept as it came. */
   @Test
   public void readsTheGoldenConfig() throws Exception {
     PolicyConfig policyConfig = Golden.policyConfig();

@@ -1,4 +1,4 @@
-"""A policy process that answers with what it was asked."""
+"""A policy process that answers with the text of the request."""
 
 import argparse
 import os
@@ -9,10 +9,10 @@ from loomcard.bridge.process import wait_for_end_of_input, write_ready
 
 
 class Echo:
-    """Raises on "raise"; otherwise an echo."""
+    """Raise on "raise"; otherwise return the text."""
 
     def decide(self, text: str) -> str:
-        """The text."""
+        """Return the text."""
         if text == "raise":
             raise ValueError("as asked")
         return text

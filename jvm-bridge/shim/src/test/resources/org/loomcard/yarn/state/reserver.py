@@ -18,22 +18,22 @@ from loomcard.api.fill import fill
 
 
 ALONE_MS = 500
-"""A round that comes so long after the last one was not brought by this policy's timer."""
+"""A round this long after the last one did not come from this policy's timer."""
 
 
 @dataclass(frozen=True)
 class Reserver:
-    """First in, first out, with reservations at random; seldom for so long that they see their
-    end.
-    """
+    """First in, first out, with random reservations; only a few last until their end time."""
 
     seed: int = 1
     leaf_only = True
 
     def decide(self, view: ClusterView, reported: Any) -> tuple[Plan, Any]:
-        """The memory is what was reported last, when, and in how many rounds nothing has changed
-        since. What the round itself reserves after this call is reported in the next one, which a
-        timer brings; the engine's own timers come at any time.
+        """Decide and remember the last report, its time, and the number of rounds without a change
+        since.
+
+        What the round itself reserves after this call is reported in the next one, which a timer
+        starts; the engine's own timers come at any time.
         """
         plan, before = Plan(view), _reservations(view)
         last, last_ms, quiet = reported or ("", 0, 0)
