@@ -14,27 +14,27 @@ from loomcard.engine.session import Session
 
 
 def late(reply: str) -> str:
-    """Later than the soft deadline of the test that uses it, which is 3 s."""
+    """Answer later than the soft deadline of the test that uses it, which is 3 s."""
     time.sleep(3.5)
     return reply
 
 
 def gated(reply: str) -> str:
-    """Not before the test says so."""
+    """Answer only when the test allows it."""
     while not options.orders.with_suffix(".gate").exists():
         time.sleep(0.005)
     return reply
 
 
 def wake(reply: str) -> str:
-    """Wants to be woken in 50 ms."""
+    """Ask to be woken in 50 ms."""
     plan = msgspec.json.decode(reply)
     plan[3] = [[1, now_ms() + 50]]
     return msgspec.json.encode(plan).decode()
 
 
 def save(reply: str) -> str:
-    """Has something to keep."""
+    """Save something."""
     plan = msgspec.json.decode(reply)
     plan[6] = {"root.default:fifo": {"learnt": 7}}
     return msgspec.json.encode(plan).decode()
@@ -45,7 +45,7 @@ def die(reply: str) -> str:
 
 
 def flood(reply: str) -> str:
-    """Prints 200 MB without a line's end."""
+    """Print 200 MB without a line's end."""
     for _ in range(200):
         sys.stdout.write("x" * (1 << 20))
     sys.stdout.flush()
@@ -53,7 +53,7 @@ def flood(reply: str) -> str:
 
 
 def glutton(reply: str) -> str:
-    """Wants 8 GB."""
+    """Request 8 GB of memory."""
     kept = [bytearray(1 << 20) for _ in range(8192)]
     return reply + str(len(kept))
 
@@ -81,7 +81,7 @@ last = {"now_ms": 0}
 
 
 def now_ms() -> int:
-    """The time of the batch in hand."""
+    """Return the time of the present batch."""
     return last["now_ms"]
 
 

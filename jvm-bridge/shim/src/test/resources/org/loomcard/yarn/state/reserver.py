@@ -46,8 +46,8 @@ class Reserver:
                 until_ms = view.now_ms + 50 if self._draw("until", ask, node, view) < 0.3 else None
                 if self._draw("reservation", ask, node, view) < 0.2 and not plan.why_no_reservation(ask, node):
                     plan.reserve(ask, node, until_ms)
-        # Not at once, which is 1: a round in which nothing happened could then reserve room after
-        # this call, and bring no next one to report it.
+        # Not at once (1): a round in which nothing happened could then reserve room after
+        # this call, and start no next round to report it.
         fill(plan, order=by_priority, reserve_after_ms=2)
         after = _reservations(view)
         plan.report(view.queue, {"reservations": after})
