@@ -1,4 +1,4 @@
-"""The gateway: who may talk to it, and that no message of any size stalls."""
+"""The gateway: who may talk to it, and that messages of all sizes pass without a stall."""
 
 import socket
 import threading
@@ -16,7 +16,7 @@ SECRET = "0123456789abcdef" * 4
 
 
 class Echo:
-    """Answers with what it was asked, and raises on request."""
+    """Answers with the text of the request, and raises on request."""
 
     def decide(self, text: str) -> str:
         return text
@@ -43,7 +43,7 @@ class Caller:
         return self.answers.readline()
 
     def rest(self) -> bytes:
-        """What comes until the other end closes, be it by a reset."""
+        """Return what comes until the other end closes, even by a reset."""
         try:
             return self.answers.read()
         except ConnectionResetError:
@@ -51,7 +51,7 @@ class Caller:
 
     def decide(self, text: str) -> str:
         call = f"{CALL_PROXY_COMMAND_NAME}\n{ENTRY_POINT_OBJECT_ID}\ndecide\ns{text}\ne\n"
-        # Py4J's Java side writes in pieces of 8 KB, and that is what meets Nagle's algorithm.
+        # Py4J's Java side writes in pieces of 8 KB, which is what Nagle's algorithm delays.
         for begin in range(0, len(call), 8192):
             self.socket.sendall(call[begin : begin + 8192].encode())
         answer = self.answers.readline().decode()
@@ -64,7 +64,7 @@ CALLERS: list[Caller] = []
 
 @pytest.fixture(autouse=True)
 def callers() -> Iterator[None]:
-    """Each is closed after its test."""
+    """Make callers, each of which is closed after its test."""
     yield
     while CALLERS:
         CALLERS.pop().close()
@@ -85,12 +85,12 @@ def caller(port: int) -> Caller:
 
 
 def test_the_secret_opens_the_gateway(caller: Caller) -> None:
-    """Who knows the secret is answered."""
+    """A caller that knows the secret gets an answer."""
     assert caller.decide('["x"]') == '["x"]'
 
 
 def test_a_wrong_secret_is_turned_away(port: int) -> None:
-    """Nobody else is, and the connection is closed on him."""
+    """A caller with a wrong secret gets no answer, and its connection is closed."""
     client = Caller(port)
     assert client.authenticate("f" * 64).startswith(b"!x")
     assert client.rest() == b""
@@ -104,7 +104,7 @@ def test_no_secret_is_turned_away(port: int) -> None:
 
 
 def closed_by_the_other_end(client: Caller) -> bool:
-    """Whether what a client without the secret sends arrives nowhere any more."""
+    """Return whether what a client without the secret sends no longer arrives anywhere."""
     try:
         for _ in range(200):
             client.socket.sendall(b"y" * 65536)
@@ -115,7 +115,7 @@ def closed_by_the_other_end(client: Caller) -> bool:
 
 @pytest.mark.parametrize("first", ["", "A\n"])
 def test_a_stranger_is_heard_to_the_length_of_the_secret(port: int, first: str) -> None:
-    """A line without an end is not collected: the connection is closed on it."""
+    """A line that never ends is not collected: the connection is closed."""
     client = Caller(port)
     client.socket.sendall(first.encode())
     assert closed_by_the_other_end(client)
@@ -133,7 +133,7 @@ def test_strangers_take_neither_threads_nor_the_place_of_the_one_who_knows(port:
 
 
 def test_a_silent_stranger_is_turned_away_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who says nothing does not stay."""
+    """A caller that says nothing is disconnected."""
     monkeypatch.setattr(gateway, "AUTHENTICATION_DEADLINE_S", 0.1)
     running = gateway.serve(Echo(), SECRET)
     assert Caller(running.port).rest().startswith(b"!x")
@@ -141,7 +141,7 @@ def test_a_silent_stranger_is_turned_away_in_time(monkeypatch: pytest.MonkeyPatc
 
 
 def test_connections_are_few(port: int) -> None:
-    """Also those that know the secret; one that ends makes room."""
+    """Connections that know the secret are limited too; one that ends makes room."""
     callers = [Caller(port) for _ in range(gateway.CONNECTIONS)]
     for caller in callers:
         assert caller.authenticate(SECRET) == b"!yv\n"
@@ -190,7 +190,7 @@ def secret_file(folder: Path, text: str, mode: int) -> Path:
 
 
 def test_the_secret_is_read_from_a_private_file(tmp_path: Path) -> None:
-    """White space around it is not part of it."""
+    """White space around the secret does not belong to it."""
     assert gateway.read_secret(secret_file(tmp_path, SECRET + "\n", 0o600)) == SECRET
 
 
@@ -204,12 +204,12 @@ def test_the_secret_is_read_from_a_private_file(tmp_path: Path) -> None:
     ],
 )
 def test_an_unfit_secret_file_is_refused(tmp_path: Path, text: str, mode: int, why: str) -> None:
-    """A secret that others can read or guess is none."""
+    """A secret that others can read or guess is refused."""
     with pytest.raises(gateway.SecretError, match=why):
         gateway.read_secret(secret_file(tmp_path, text, mode))
 
 
 def test_a_missing_secret_file_is_named(tmp_path: Path) -> None:
-    """The error says which file."""
+    """The error names the file."""
     with pytest.raises(gateway.SecretError, match="nowhere"):
         gateway.read_secret(tmp_path / "nowhere")

@@ -19,32 +19,34 @@ def golden(name: str) -> str:
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_is_read_and_written_back_byte_for_byte(name: str) -> None:
-    """What Python understands of a request is all of it."""
+    """Python reads every part of a request."""
     text = golden(name)
     assert messages.write(messages.read_request(text)) == text
 
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_reply_is_read_and_written_back_byte_for_byte(name: str) -> None:
-    """What Python writes is what the golden file, which Java reads, holds."""
+    """Python writes exactly the golden file, which Java reads."""
     text = golden(name)
     assert messages.write(messages.read_reply(text)) == text
 
 
 def test_the_golden_batch_holds_every_record() -> None:
-    """A record that is added to the wire is added to the golden batch."""
+    """Every record of the wire is in the golden batch."""
     batch = messages.read_request(golden("batch"))
     assert isinstance(batch, messages.Batch)
     assert {type(record) for record in batch.records} == set(get_args(messages.AnyRecord))
 
 
 def test_every_golden_file_is_tested() -> None:
-    """No file is left lying that neither language reads."""
+    """Every golden file is read by at least one language."""
     assert {path.stem for path in WIRE.glob("*.json")} == {*REQUESTS, *REPLIES}
 
 
 def test_fields_mean_what_the_page_says() -> None:
-    """Places in arrays are names: a swap of two of them would survive the byte comparison."""
+    """Each place in an array has the meaning of its name: the byte comparison would not notice a
+    swap of two.
+    """
     batch = messages.read_request(golden("batch"))
     assert isinstance(batch, messages.Batch)
     assert (batch.round, batch.first_seq, batch.now_ms) == (7, 4242, 29)
@@ -78,7 +80,7 @@ def test_fields_mean_what_the_page_says() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(text: str, place: str) -> None:
-    """Unknown tags, wrong types and missing fields are errors that say where."""
+    """Unknown tags, wrong types and missing fields are errors that name the place."""
     with pytest.raises(msgspec.MsgspecError) as caught:
         messages.read_request(text)
     assert place in str(caught.value)

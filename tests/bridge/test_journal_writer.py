@@ -1,4 +1,4 @@
-"""The journal's thread: no round waits for a disk, and what is written can be replayed."""
+"""The journal's thread: no round waits for a disk, and a written journal can be replayed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Disk(SegmentFiles):
 
 
 class Written:
-    """A journal over a disk of ours, and rounds for it."""
+    """A journal over a disk of the test, and rounds for it."""
 
     def __init__(self, folder: Path, segment_rounds: int = 1000) -> None:
         self.folder = folder
@@ -90,7 +90,7 @@ def written(tmp_path: Path) -> Iterator[Written]:
 
 
 def test_segments_are_written_in_order_and_whole(tmp_path: Path) -> None:
-    """As without a thread: each segment has its rounds, in order."""
+    """Each segment has its rounds, in order, as it would without a thread."""
     written = Written(tmp_path, segment_rounds=4)
     written.rounds(10)
     assert written.kept() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
@@ -100,8 +100,8 @@ def test_segments_are_written_in_order_and_whole(tmp_path: Path) -> None:
 def test_a_write_that_hangs_holds_up_no_round(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rounds go on, are dropped and counted from the limit on, and the journal is taken up again
-    in a new segment once the disk has taken what waited.
+    """Rounds continue while a write hangs; from the limit on they are dropped from the journal and
+    counted. When the disk has taken the waiting rounds, the journal continues in a new segment.
     """
     monkeypatch.setattr(journal_writer, "MOST_ROUNDS", 50)
     written.rounds(3)
@@ -127,7 +127,7 @@ def test_a_write_that_hangs_holds_up_no_round(
 def test_a_write_that_takes_too_long_is_said(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An operator hears of it before the memory for what waits is full."""
+    """An operator is warned before the memory for waiting rounds is full."""
     written.rounds(1)
     written.kept()
     written.disk.goes.clear()
@@ -140,7 +140,9 @@ def test_a_write_that_takes_too_long_is_said(
 
 
 def test_what_waits_is_bounded_in_bytes(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large rounds are dropped sooner; one that is larger than the limit goes where none waits."""
+    """Large rounds are dropped sooner; one that is larger than the limit is accepted if none
+    waits.
+    """
     monkeypatch.setattr(journal_writer, "MOST_BYTES", 10_000)
     written.rounds(1)
     written.kept()
@@ -159,8 +161,8 @@ def test_what_waits_is_bounded_in_bytes(written: Written, monkeypatch: pytest.Mo
     "error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError("no memory")]
 )
 def test_a_write_that_fails_later_is_counted_and_said(written: Written, error: OSError) -> None:
-    """The rounds that waited behind it are lost, none of them is written after a gap, and the
-    writer's thread goes on.
+    """The rounds that waited behind a failed write are lost, no round is written after a gap, and
+    the writer's thread continues.
     """
     written.rounds(2)
     written.kept()
@@ -197,7 +199,9 @@ def test_a_write_that_fails_later_is_counted_and_said(written: Written, error: O
 def test_a_lack_of_threads_is_a_trouble_that_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As under a limit on processes: rounds go on, and the journal is tried again."""
+    """If no thread can be started, as under a limit on processes, rounds continue and the journal
+    is tried again.
+    """
 
     def no_more(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -216,7 +220,7 @@ def test_a_lack_of_threads_is_a_trouble_that_passes(
 
 
 def test_the_end_waits_for_what_is_not_written_but_not_for_ever(written: Written) -> None:
-    """A disk that hangs does not keep the process from its end."""
+    """A disk that hangs does not stop the process from ending."""
     assert Journal(written.folder, 2, 5, None, JournalWriter).flush(0.0), "nothing was written"
     written.rounds(2)
     assert written.journal.flush(DEADLINE_S)
@@ -228,7 +232,9 @@ def test_the_end_waits_for_what_is_not_written_but_not_for_ever(written: Written
 
 
 def test_a_real_run_replays_to_the_same_bytes(tmp_path: Path) -> None:
-    """Rounds of a session, each segment on its own, while the disk hangs from time to time."""
+    """The rounds of a session replay equally, each segment on its own, though the disk hangs from
+    time to time.
+    """
     disks: list[Disk] = []
 
     def disk(folder: Path, most: int | None) -> Disk:
@@ -269,8 +275,8 @@ def batch(number: int, now_ms: int) -> str:
 def test_the_policy_decides_while_its_journals_disk_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The segment's file is a named pipe that nobody reads, which hangs for good when it is opened,
-    as a file on a dead disk does. Plans go on, and say why the journal is not written.
+    """Plans continue, and report why the journal is not written. The segment's file is a named pipe
+    without a reader: opening it hangs for good, like a file on a dead disk.
     """
     pipe = tmp_path / "1-0000000001.jsonl"
     os.mkfifo(pipe)

@@ -1,4 +1,4 @@
-"""What the policy process may take from its machine."""
+"""How much the policy process may take from its machine."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ except MemoryError:
 
 
 def output(script: str) -> str:
-    """What the script prints in a process of its own, which has the limits for itself."""
+    """Return what the script prints in a process of its own, to which alone the limits apply."""
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
@@ -36,7 +36,7 @@ def output(script: str) -> str:
 
 
 def test_a_process_that_takes_too_much_gets_a_memory_error() -> None:
-    """The limit holds, and the kernel would end this process before its parent. One piece that is
+    """The limit works, and the kernel would end this process before its parent. One piece that is
     too large does not mean that memory is used up.
     """
     assert output(GREEDY).split() == [
@@ -49,7 +49,7 @@ def test_a_process_that_takes_too_much_gets_a_memory_error() -> None:
 
 
 def test_a_lower_limit_of_the_machine_stays() -> None:
-    """What the process may have at most is less than what is asked for."""
+    """A machine's limit that is lower than the requested one stays."""
     script = (
         "import resource\nfrom loomcard.bridge import limits\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (256 << 20, 256 << 20))\n"
@@ -69,7 +69,7 @@ def test_numpy_and_polars_load_under_the_default() -> None:
 
 
 def test_a_control_groups_limit_counts(tmp_path: Path) -> None:
-    """In a container the default is half of what the container has; ``max`` is no limit."""
+    """In a container the default is half of the container's memory; ``max`` is no limit."""
     unlimited = tmp_path / "unlimited"
     unlimited.write_text("max\n")
     small = tmp_path / "small"
@@ -79,7 +79,7 @@ def test_a_control_groups_limit_counts(tmp_path: Path) -> None:
 
 
 def test_a_higher_score_stays(tmp_path: Path) -> None:
-    """Lowering one's score needs rights that a policy process lacks."""
+    """A higher score stays: lowering it needs rights that a policy process does not have."""
     file = tmp_path / "oom_score_adj"
     file.write_text("1000\n")
     limits.prefer_for_oom(file)
@@ -88,6 +88,6 @@ def test_a_higher_score_stays(tmp_path: Path) -> None:
 
 
 def test_a_limit_that_is_no_number_is_refused() -> None:
-    """The process does not start without the limit that was asked for."""
+    """The process does not start without the requested limit."""
     with pytest.raises(ValueError, match="half"):
         limits.apply({limits.MAX_MEMORY: "half"})

@@ -27,7 +27,7 @@ DEADLINE_S = 30
 
 
 class Stubborn:
-    """A session that raises what it is given."""
+    """A session that raises the exception that it is given."""
 
     journal = None
 
@@ -69,19 +69,21 @@ def error(reply: messages.Reply) -> str:
 
 
 def test_hello_is_answered_with_versions_and_features() -> None:
-    """The handshake says who answers."""
+    """The reply to the handshake says who answers."""
     reply = ask(service(), hello())
     assert isinstance(reply, messages.HelloReply)
     assert (reply.schema, reply.features) == (messages.SCHEMA, list(handshake.FEATURES))
 
 
 def test_another_schema_is_refused_with_the_remedy() -> None:
-    """Versions that cannot talk say so instead of guessing."""
+    """Versions that do not match are reported, with a remedy."""
     assert "install the same version of both" in error(ask(service(), hello(schema=1)))
 
 
 def test_other_resource_types_are_refused() -> None:
-    """Vectors without names in the agreed order would be misread."""
+    """Resource types in another order are refused, because vectors without names would be
+    misread.
+    """
     strange = msgspec.structs.replace(hello(), resource_types=["vcores", "memory_mb"])
     assert "expected memory_mb, vcores" in error(ask(service(), strange))
 
@@ -93,7 +95,7 @@ def test_nothing_comes_before_hello() -> None:
 
 
 def test_hello_comes_once() -> None:
-    """A second one would silently drop the first session's mirror."""
+    """A second hello is refused: it would silently drop the first session's mirror."""
     assert "second hello" in error(ask(opened(), hello()))
 
 
@@ -112,7 +114,7 @@ def test_bad_settings_are_named(settings: dict[str, Any], why: str) -> None:
 
 
 def test_unknown_settings_are_a_newer_shims() -> None:
-    """They are left alone."""
+    """Unknown settings are ignored."""
     assert isinstance(ask(service(), hello(settings={"new": 1})), messages.HelloReply)
 
 
@@ -120,7 +122,7 @@ def test_unknown_settings_are_a_newer_shims() -> None:
     "text", ["", "\x00", "[]", '["hello"]', '["shutdown"]', "null", "{}", "[" * 5000]
 )
 def test_garbage_is_answered_and_does_no_harm(text: str) -> None:
-    """Whatever comes, the answer is an error and the next request is answered."""
+    """Garbage is answered with an error, and the next request is answered."""
     answering = opened()
     before = answering.lastFailure()
     assert error(messages.read_reply(answering.decide(text)))
@@ -137,7 +139,9 @@ def test_a_raising_session_is_answered_with_an_error(what: str, kind: str) -> No
 
 
 def test_a_long_message_of_an_exception_is_shortened() -> None:
-    """What a policy raises reaches the ResourceManager's log and pages."""
+    """A long message that a policy raises is shortened, because it reaches the ResourceManager's
+    log and pages.
+    """
     answering = opened()
     reply = error(messages.read_reply(answering.decide('["batch","long"]')))
     assert reply.startswith("ValueError: xxx")
@@ -147,7 +151,7 @@ def test_a_long_message_of_an_exception_is_shortened() -> None:
 
 
 def test_yaml_is_compiled_or_its_findings_listed() -> None:
-    """The policy process is the one that reads YAML."""
+    """The policy process reads the YAML, and returns the compiled text or the findings."""
     answering = opened()
     good = ask(answering, messages.Compile("version: 1\nkind: policy\npolicy: fifo\n", "f.yml"))
     assert isinstance(good, messages.Compiled)
@@ -202,7 +206,7 @@ def children() -> Iterator[list[Child]]:
 
 
 def test_the_process_ends_with_its_parents_pipe(tmp_path: Path, children: list[Child]) -> None:
-    """It never outlives the ResourceManager, however that one died."""
+    """The process never outlives the ResourceManager, however that one died."""
     children.append(Child(tmp_path))
     ready = children[0].wait_until_ready()
     assert ready["pid"] == children[0].process.pid
@@ -228,7 +232,9 @@ FIFO = compile_config("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
 
 
 def snapshot(round_number: int, now_ms: int = 10, compiled: dict[str, Any] = FIFO) -> str:
-    """A batch that brings a cluster of one node and one ask, as the ResourceManager sends it."""
+    """Return a batch that adds a cluster of one node and one ask, as the ResourceManager sends
+    it.
+    """
     records = [
         ["snapshot", 0, "start"],
         ["config", 0, 1, compiled],
@@ -244,9 +250,8 @@ def snapshot(round_number: int, now_ms: int = 10, compiled: dict[str, Any] = FIF
 def test_a_journal_without_a_place_stops_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The folder cannot be made: rounds are answered, the log says why, and later that it is over.
-
-    A file stands where the folder should be; root is refused there, too.
+    """If the folder cannot be made, rounds are still answered; the log says why, and later that it
+    is over. A file is in the folder's place; root is refused there, too.
     """
     place = tmp_path / "journal"
     place.write_text("in the way")
@@ -270,7 +275,9 @@ def test_a_journal_without_a_place_stops_nothing(
 
 
 def test_segments_are_in_the_order_of_rounds(tmp_path: Path) -> None:
-    """Also where another process decided a round in between, as at a swap that was taken back."""
+    """Segments are in the order of rounds even if another process decided a round in between, as at
+    a swap that was taken back.
+    """
     live, other = (PolicyService(Session, compile_request) for _ in range(2))
     for one in (live, other):
         ask(one, hello(settings={"journal_dir": str(tmp_path), "saved_every_ms": 5000}))
@@ -300,7 +307,7 @@ class Counting:
 def test_an_edit_of_a_policys_file_takes_effect_when_it_is_applied(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A snapshot, or another process, is no reason to run another text under the same hash."""
+    """Neither a snapshot nor another process lets an edited text run under the same hash."""
     file = tmp_path / "counting.py"
     file.write_text(COUNTING.format(word="applied"))
     yaml = "version: 1\nkind: policy\npolicy: counting.py:Counting\n"
@@ -343,9 +350,9 @@ class Raising:
 def test_a_swap_that_was_taken_back_replays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its one round is a segment between the old process's, under the old configuration.
-
-    So it is where the candidate answered with a fault, and where its policy could not be built.
+    """A swap that was taken back replays: its one round is a segment between those of the old
+    process, which are under the old configuration. This is also true if the candidate answered with
+    a fault, or its policy could not be built.
     """
     monkeypatch.chdir(tmp_path)
     Path("raising.py").write_text(RAISING)

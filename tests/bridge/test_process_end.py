@@ -1,4 +1,4 @@
-"""When a policy process is of no further use, and what ends with it."""
+"""When a policy process is useless, and what ends with it."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ sys.exit(process.main(sys.argv[1:]))
 
 
 def test_what_a_policy_started_ends_with_the_process(tmp_path: Path) -> None:
-    """A child that a policy forked does not outlive its process, nor hold its pipes open."""
+    """A child that a policy forked does not outlive its process, nor keep its pipes open."""
     secret = tmp_path / "secret"
     secret.write_text("s" * 32)
     secret.chmod(0o600)
@@ -46,7 +46,7 @@ def test_what_a_policy_started_ends_with_the_process(tmp_path: Path) -> None:
 
 
 def wait_until_gone(pid: int) -> None:
-    """It has ended, even if nobody has asked how."""
+    """Wait until the process has ended, even if its exit status was not read."""
     exe = Path(f"/proc/{pid}/exe")  # a zombie has none
     wait_until(lambda: not exe.exists(), f"{pid} ended", seconds=DEADLINE_S)
 
@@ -63,8 +63,8 @@ class Full:
 
 
 def test_a_process_whose_memory_is_used_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ResourceManager then starts another; where one large piece was wanted, only the queue
-    whose policy wanted it is served by the fallback.
+    """The ResourceManager then starts another process. If only one large piece was requested, the
+    fallback serves only the queue whose policy requested it.
     """
     service = PolicyService(Full, compile_request)
     types = ["memory_mb", "vcores"]

@@ -1,7 +1,7 @@
 """Runs inside the ResourceManager's container: the containers in RM, NodeManagers and mirror.
 
-Prints one JSON object: `rm`, `nm` and `mirror` are sorted lists of container ids; with --replay,
-`rounds` counts the journal's rounds and `differences` those that replay otherwise.
+Prints one JSON object: `rm`, `nm` and `mirror` are sorted lists of container ids. With --replay,
+`rounds` counts the journal's rounds and `differences` those that replay differently.
 """
 
 import json

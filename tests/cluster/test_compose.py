@@ -1,6 +1,5 @@
 """The compose cluster: real jobs of several users and frameworks, allocated by policies in Python.
-
-One cluster is booted for all tests; each test applies the configuration that it needs first.
+One cluster is started for all tests; each test first applies the configuration that it needs.
 """
 
 import functools
@@ -78,7 +77,7 @@ class Cluster:
         return self.start("run", "--rm", "--no-TTY", f"--user={user}", "client", *words)
 
     def probe(self, *options: str) -> Document:
-        """Which containers live in RM, NMs and mirror; see compose_probe."""
+        """Return which containers live in RM, NMs and mirror; see compose_probe."""
         inside = ["exec", "--no-TTY", "resourcemanager", PYTHON, "-c", PROBE, *options]
         done = subprocess.run(
             [*self.command, *inside], cwd=ROOT, capture_output=True, text=True, check=False
@@ -88,7 +87,7 @@ class Cluster:
         return report
 
     def document(self) -> Document:
-        """What the scheduler says of itself."""
+        """Return the scheduler's document."""
         info: Document = self.rm.scheduler()["schedulerInfo"]
         return info
 
@@ -98,7 +97,7 @@ class Cluster:
 
 
 def ended(process: subprocess.Popen[str], seconds: int = 600) -> str:
-    """Wait for a client's end; return what it said. It must have succeeded."""
+    """Wait until a client ends, and return its output. The client must have succeeded."""
     output, _ = process.communicate(timeout=seconds)
     assert process.returncode == 0, output[-3000:]
     return output
@@ -106,7 +105,7 @@ def ended(process: subprocess.Popen[str], seconds: int = 600) -> str:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two NodeManagers under fifo, on free ports, as plain `docker compose up` brings them."""
+    """Two NodeManagers under fifo, on free ports, as plain `docker compose up` starts them."""
     project = f"loomcard-test-{os.getpid()}"
     variables = tmp_path_factory.mktemp("compose") / "variables.env"
     ports = ("NAMENODE", "RESOURCEMANAGER", "JOBHISTORY")
@@ -127,7 +126,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def test_every_service_is_healthy_and_published_on_loopback_only(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    """`up --wait` returns when all daemons do their work; nobody else's machine can reach them."""
+    """`up --wait` returns when all daemons work; no other machine can reach them."""
     services = ComposeCluster(ROOT, tmp_path, project=cluster.project).status()
     healthy = [s.service for s in services if s.health == "healthy"]
     assert healthy == sorted([*SERVICES, "nodemanager"])
@@ -146,14 +145,16 @@ def test_the_daemons_share_their_classes(cluster: Cluster) -> None:
 
 
 def test_a_part_of_the_archive_stops_no_daemon(cluster: Cluster) -> None:
-    """A JVM that is given one crashes, so none is."""
+    """A JVM crashes with a part of an archive, so the JVMs use none."""
     cut = "truncate --size=1M /opt/hadoop/archive/*.jsa && hadoop-role fs -ls /"
     as_root = ("run", "--rm", "--no-TTY", "--user=root", "--entrypoint=bash", "client", "-c", cut)
     assert "/user" in ended(cluster.start(*as_root))
 
 
 def test_nodes_are_called_what_their_containers_are(cluster: Cluster) -> None:
-    """A NodeManager's host is no container id, in YARN's pages and in ours; Hadoop is not root."""
+    """A NodeManager's host is not a container id, in YARN's pages and in ours; Hadoop does not run
+    as root.
+    """
     hosts = sorted(str(node["nodeHostName"]) for node in cluster.rm.nodes())
     assert hosts == [f"{cluster.project}-nodemanager-{i}" for i in (1, 2)]
     owner = ("exec", "--no-TTY", "nodemanager", "sh", "-c", "stat -c %U /proc/$(pidof java)")
@@ -161,7 +162,7 @@ def test_nodes_are_called_what_their_containers_are(cluster: Cluster) -> None:
 
 
 def test_a_job_is_allocated_by_the_policy_alone_and_replays(cluster: Cluster) -> None:
-    """Every container of a MapReduce job is a decision of the policy; replay gives equal plans."""
+    """The policy decided every container of a MapReduce job, and a replay gives equal plans."""
     before = cluster.document()["allocations"]["policy"]
     output = ended(cluster.client("alice", "example", "pi", "3", "100"))
     assert "Estimated value of Pi is 3.1" in output
@@ -174,7 +175,7 @@ def test_a_job_is_allocated_by_the_policy_alone_and_replays(cluster: Cluster) ->
 
 
 def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
-    """RM, NMs and mirror hold the same containers before and after, and the job ends well."""
+    """RM, NMs and mirror have the same containers before and after, and the job ends well."""
     cluster.apply("fifo")
     job = cluster.client("bob", "example", "sleep", "-m", "4", "-r", "0", "-mt", "90000")
 
@@ -197,11 +198,12 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
 
 
 def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> None:
-    """The player speaks for unmanaged applications and for AM containers; tasks are processes on
-    the NodeManagers, whose own times make the record. The configuration before governs again.
+    """The player acts for unmanaged applications and for AM containers. Tasks are processes on the
+    NodeManagers, whose own times are in the record. Afterwards the earlier configuration is active
+    again.
     """
     cluster.apply("fifo")
-    # A client ends before its AM's container does, which would hold room on a node.
+    # A client ends before its AM's container, which would still use room on a node.
     wait_until(lambda: not any(node["usedMemoryMB"] for node in cluster.rm.nodes()))
     compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
     warnings: list[str] = []
@@ -231,7 +233,7 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
 
 def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None:
     """No container of the client's service and no application is left, the record is partial, and
-    the configuration before governs again.
+    the earlier configuration is active again.
     """
     cluster.apply("fifo")
     compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
@@ -257,7 +259,7 @@ def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None
 
 
 def test_spark_runs_in_cluster_mode_under_drf(cluster: Cluster) -> None:
-    """Another framework's master and executors get their containers the same way."""
+    """Another framework's master and executors get their containers in the same way."""
     cluster.apply("drf")
     submit = "spark-submit --deploy-mode cluster $SPARK_HOME/examples/src/main/python/pi.py 4"
     spark = ("--profile=spark", "run", "--build", "--rm", "--no-TTY", "spark", "sh", "-c", submit)
@@ -275,7 +277,7 @@ def test_who_may_not_submit_is_refused_with_the_reason(cluster: Cluster) -> None
     def idle() -> bool:
         return not any(q["applications"] for q in cluster.document()["queues"])
 
-    assert wait_until(idle)  # a queue that still holds an application is not taken away
+    assert wait_until(idle)  # a queue that still has an application is not removed
     cluster.apply("queues.yml")
     to_bob = ("example", "sleep", "-Dmapreduce.job.queuename=root.bob", "-m", "1", "-mt", "1")
     refused = cluster.client("alice", *to_bob)
@@ -291,8 +293,9 @@ def test_who_may_not_submit_is_refused_with_the_reason(cluster: Cluster) -> None
 def test_the_command_knows_address_and_token(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """With --on docker; by its address alone the cluster refuses, and says what to do. What governs
-    is applied again: applications of earlier tests may live in its queues.
+    """The command works with --on docker. With only its address the cluster refuses, and says what
+    to do. The active configuration is applied again, because applications of earlier tests may live
+    in its queues.
     """
     monkeypatch.setenv("COMPOSE_PROJECT_NAME", cluster.project)
     version, same = cluster.rm.policy()["version"], tmp_path / "same.yml"
@@ -326,8 +329,8 @@ def test_node_managers_scale_to_five(cluster: Cluster) -> None:
 
 
 def test_a_killed_resource_manager_goes_on(cluster: Cluster, tmp_path: Path) -> None:
-    """kill -9 of the only ResourceManager under a running job: when it is back it has the policy
-    that was applied, its history and the same containers, and the job ends well.
+    """kill -9 of the only ResourceManager during a running job: when it is back it has the applied
+    policy, its history and the same containers, and the job ends well.
     """
     applied = cluster.apply("drf")
     history = cluster.rm.policy_history()

@@ -1,4 +1,6 @@
-"""What docker-compose.yml promises, read from the file itself, and the settings from variables."""
+"""The promises of docker-compose.yml, read from the file itself, and the settings from
+variables.
+"""
 
 import json
 import os
@@ -62,8 +64,8 @@ def test_ports_are_published_on_loopback_only(services: dict[str, Any]) -> None:
 
 
 def test_the_pair_is_started_by_its_profile_only(services: dict[str, Any]) -> None:
-    """The second ResourceManager and ZooKeeper say whether they are well, and cost nothing unless
-    asked for; both ResourceManagers differ in place and name alone.
+    """The second ResourceManager and ZooKeeper report whether they are well, and cost nothing
+    unless requested. The two ResourceManagers differ only in place and name.
     """
     assert {name for name, service in services.items() if service.get("profiles") == ["ha"]} == {
         "resourcemanager2",
@@ -77,7 +79,7 @@ def test_the_pair_is_started_by_its_profile_only(services: dict[str, Any]) -> No
 
 
 def test_node_managers_can_be_scaled(services: dict[str, Any]) -> None:
-    """A fixed name, host name, port or shared state would admit one only."""
+    """A fixed name, host name, port or shared state would allow only one."""
     node = services["nodemanager"]
     assert {"container_name", "hostname", "ports"} & set(node) == set()
     assert [v for v in node["volumes"] if not v.endswith(":ro")] == ["/data"]
@@ -94,7 +96,7 @@ def test_the_default_cluster_fits_an_8_gb_laptop(services: dict[str, Any]) -> No
 
 
 def test_variables_become_settings() -> None:
-    """What docker-compose.yml passes on reaches the templates."""
+    """The variables that docker-compose.yml passes on reach the templates."""
     settings, policy = settings_from(
         {
             "LOOMCARD_POLICY": "drf",
@@ -122,7 +124,7 @@ def test_variables_become_settings() -> None:
     ],
 )
 def test_a_bad_variable_is_named(name: str, value: str, hint: str) -> None:
-    """The message names variable and value, and what would be right."""
+    """The message names variable, value and what is allowed."""
     with pytest.raises(RenderError) as caught:
         settings_from({name: value})
     assert f"{name}={value}" in str(caught.value)
@@ -130,7 +132,7 @@ def test_a_bad_variable_is_named(name: str, value: str, hint: str) -> None:
 
 
 def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
-    """The containers see the files that this machine rendered, and as many nodes as asked for."""
+    """The containers see the files that this machine rendered, and as many nodes as requested."""
     conf_dir = engine / "conf"
     ComposeCluster(ROOT, conf_dir, project="p").up(nodes=3)
     assert (conf_dir / "setup.json").is_file()
@@ -140,7 +142,9 @@ def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
 
 
 def test_the_project_of_another_source_tree_is_left_alone(engine: Path) -> None:
-    """Up would recreate its containers with our files, and down would remove them."""
+    """The project of another source tree is refused: up would recreate its containers with our
+    files, and down would remove them.
+    """
     theirs = {
         "Name": "loomcard",
         "Status": "running(4)",
@@ -159,7 +163,7 @@ def test_the_project_of_another_source_tree_is_left_alone(engine: Path) -> None:
 
 
 def test_the_project_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As compose itself has it."""
+    """The name of the project may be set as compose itself allows it."""
     monkeypatch.delenv("COMPOSE_PROJECT_NAME", raising=False)
     assert ComposeCluster.here().project == "loomcard"
     monkeypatch.setenv("COMPOSE_PROJECT_NAME", "mine")
@@ -173,7 +177,9 @@ def test_up_starts_the_profile_of_a_pair(engine: Path) -> None:
 
 
 def test_status_reads_either_form_of_compose_ps(engine: Path) -> None:
-    """Compose printed an array up to 2.20 and prints an object a line since."""
+    """Both forms are read: compose printed an array up to 2.20 and prints an object per line
+    since.
+    """
     publisher = {"URL": "127.0.0.1", "TargetPort": 8088, "PublishedPort": 9999}
     rows = [
         {"Service": s, "Name": f"p-{s}-1", "State": "running", "Health": "healthy", "Publishers": p}
@@ -193,7 +199,7 @@ def test_status_reads_either_form_of_compose_ps(engine: Path) -> None:
 
 
 def test_a_failure_of_docker_is_one_sentence(engine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing or failing docker is said with a hint and without a traceback."""
+    """A missing or failing docker is reported with a hint and without a traceback."""
     cluster = ComposeCluster(ROOT, engine / "conf")
     (engine / "broken").touch()
     with pytest.raises(ComposeError, match="ls failed with status 1") as caught:
@@ -209,7 +215,7 @@ def test_a_failure_of_docker_is_one_sentence(engine: Path, monkeypatch: pytest.M
 
 @pytest.mark.docker
 def test_compose_accepts_the_file() -> None:
-    """Anchors, variables and conditions mean something to compose itself."""
+    """Compose itself accepts the file with its anchors, variables and conditions."""
     done = subprocess.run(
         ["docker", "compose", "--profile=client", "--profile=spark", "config", "--services"],
         cwd=ROOT,
@@ -223,7 +229,9 @@ def test_compose_accepts_the_file() -> None:
 
 @pytest.mark.parametrize("command", [["example", "pi", "1", "1"], ["fs", "-ls", "/"]])
 def test_no_command_runs_without_a_configuration(tmp_path: Path, command: list[str]) -> None:
-    """Hadoop would run the job in the client, on no cluster, and call it a success."""
+    """Without a configuration a command is refused: Hadoop would run the job in the client, on no
+    cluster, and report success.
+    """
     said = subprocess.run(
         ["bash", str(ROOT / "docker/bin/hadoop-role"), *command],
         env=os.environ | {"HADOOP_CONF_DIR": str(tmp_path)},
@@ -238,7 +246,7 @@ def test_no_command_runs_without_a_configuration(tmp_path: Path, command: list[s
 
 
 class _Daemon(BaseHTTPRequestHandler):
-    """A history server that becomes well after some requests."""
+    """A history server that becomes healthy after some requests."""
 
     asked = 0
     well_after = 0
@@ -251,12 +259,12 @@ class _Daemon(BaseHTTPRequestHandler):
             self.wfile.write(b'{"historyInfo":{"startedOn":1}}')
 
     def log_message(self, *_: object) -> None:
-        """Nothing to anyone."""
+        """Print nothing."""
 
 
 @pytest.fixture
 def daemon() -> Iterator[type[_Daemon]]:
-    """A history server at its port, on an address of loopback that nobody else has."""
+    """A history server at its port, on a loopback address that no other test uses."""
 
     class Ours(_Daemon):
         pass
@@ -277,7 +285,9 @@ def _check(was_well: Path) -> int:
 
 
 def test_a_check_waits_for_the_daemon_the_first_time(daemon: type[_Daemon], tmp_path: Path) -> None:
-    """It asks until the daemon is well; a later check asks once and says what it finds."""
+    """The first check asks until the daemon is healthy; a later one asks once and reports the
+    result.
+    """
     daemon.well_after = 2
     assert _check(tmp_path / "was-well") == 0
     assert daemon.asked == 3
@@ -288,6 +298,6 @@ def test_a_check_waits_for_the_daemon_the_first_time(daemon: type[_Daemon], tmp_
 
 
 def test_a_check_ends_where_no_daemon_answers(tmp_path: Path) -> None:
-    """The engine counts it as a failure, and the next one still waits."""
+    """A check without an answer ends, and the engine counts a failure; the next one still waits."""
     assert _check(tmp_path / "was-well") == 1
     assert not (tmp_path / "was-well").exists()

@@ -1,6 +1,6 @@
-"""Two ResourceManagers on the compose cluster: one is killed under running jobs, then the other.
-
-One pair is booted for all tests, which follow one another: each leaves both ResourceManagers up.
+"""Two ResourceManagers on the compose cluster: first one is killed during running jobs, then the
+other. One pair is started for all tests, which follow one another: each leaves both
+ResourceManagers up.
 """
 
 import functools
@@ -35,12 +35,14 @@ class Pair:
     compose: ComposeCluster
 
     def services(self) -> list[Service]:
-        """Both ResourceManagers, running or not."""
+        """Return both ResourceManagers, running or not."""
         found = self.compose.status()
         return [each for each in found if each.service.startswith("resourcemanager")]
 
     def rm(self) -> ResourceManagerClient:
-        """A client that follows the active one; a container gets another port when it starts."""
+        """Return a client that follows the active one; a container gets another port when it
+        starts.
+        """
         urls = {
             f"http://127.0.0.1:{each.ports[8088]}": each.service
             for each in self.services()
@@ -51,7 +53,7 @@ class Pair:
         )
 
     def state(self, service: Service) -> str:
-        """What one says of itself: ACTIVE, STANDBY, or nothing."""
+        """Return what one reports about itself: ACTIVE, STANDBY, or nothing."""
         if 8088 not in service.ports:
             return ""
         one = ResourceManagerClient(f"http://127.0.0.1:{service.ports[8088]}", pauses_s=())
@@ -61,7 +63,7 @@ class Pair:
             return ""
 
     def active(self) -> Service | None:
-        """The active one, once its policy process serves."""
+        """Return the active one as soon as its policy process serves."""
         for each in self.services():
             if self.state(each) == "ACTIVE":
                 try:
@@ -72,7 +74,7 @@ class Pair:
         return None
 
     def document(self) -> Document:
-        """What the active one's scheduler says of itself."""
+        """Return the document of the active one's scheduler."""
         info: Document = self.rm().scheduler()["schedulerInfo"]
         return info
 
@@ -89,7 +91,7 @@ class Pair:
         )
 
     def containers(self, service: Service) -> Document:
-        """Which containers live in this ResourceManager, on the nodes and in its mirror."""
+        """Return which containers live in this ResourceManager, on the nodes and in its mirror."""
         done = self.docker("exec", service.container, PYTHON, "-c", PROBE)
         report: Document = json.loads(done)
         return report
@@ -101,7 +103,7 @@ class Pair:
         return done.stdout
 
     def all_running(self, count: int) -> Document | None:
-        """So many containers, the same everywhere."""
+        """Wait for this many containers, the same everywhere."""
         active = self.active()
         if active is None:
             return None
@@ -127,15 +129,15 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    """Wait for a client's end; return what it said. It must have succeeded."""
+    """Wait until a client ends, and return its output. The client must have succeeded."""
     output, _ = process.communicate(timeout=900)
     assert process.returncode == 0, output[-3000:]
     return output
 
 
 def test_jobs_go_on_when_the_active_one_is_killed(pair: Pair) -> None:
-    """The other takes over within a minute or so, under the policy that was applied, with the same
-    containers, all allocated by the policy; a running job ends well and a new one too.
+    """The other takes over within about a minute, under the applied policy, with the same
+    containers, all allocated by the policy. A running job ends well, and so does a new one.
     """
     killed = wait_until(pair.active)
     assert pair.rm().apply_policy(resolve("drf").text, "drf")["version"] == 2
@@ -157,8 +159,8 @@ def test_jobs_go_on_when_the_active_one_is_killed(pair: Pair) -> None:
 
 
 def test_the_first_one_takes_over_again(pair: Pair) -> None:
-    """What was applied to the second governs the first, with the history of both; its journal is
-    read from where it begins again.
+    """What was applied to the second is active on the first, with the history of both; its journal
+    is read from where it begins again.
     """
     second = wait_until(pair.active)
     assert pair.rm().apply_policy(resolve("sjf").text, "sjf")["version"] == 3
@@ -182,7 +184,9 @@ def test_the_first_one_takes_over_again(pair: Pair) -> None:
 
 
 def test_the_nodes_lose_the_active_one_for_a_while(pair: Pair) -> None:
-    """One that stands still is replaced; when it goes on, it steps back and applies nothing."""
+    """A ResourceManager that stands still is replaced; when it continues, it steps back and applies
+    nothing.
+    """
     stopped = wait_until(pair.active)
     pair.docker("pause", stopped.container)
     try:

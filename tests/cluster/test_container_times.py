@@ -17,7 +17,9 @@ def run(number: int, started: int, ended: int | None, *, am: bool = False) -> Co
 
 
 def test_waiting_and_completion_leave_the_master_out() -> None:
-    """Waiting ends with the first container that is not the AM's; completion with the last one."""
+    """Waiting ends with the first container that is not the AM's; completion is the end of the last
+    one.
+    """
     runs = [run(1, 1_100, 9_999, am=True), run(2, 3_000, 5_000), run(3, 2_500, 4_000)]
     document = {"id": "application_1_0001", "startedTime": 1_000, "finalStatus": "SUCCEEDED"}
     times = job_times(document, "pi", "fifo", runs)
@@ -25,7 +27,7 @@ def test_waiting_and_completion_leave_the_master_out() -> None:
 
 
 def test_a_job_that_still_runs_has_no_completion_time() -> None:
-    """A number is only given for what has happened."""
+    """A figure is given only for what has happened."""
     document = {"id": "application_1_0001", "startedTime": 0, "finalStatus": "UNDEFINED"}
     times = job_times(document, "pi", "fifo", [run(2, 10, None), run(3, 10, 20)])
     assert (times.waiting_ms, times.completion_ms) == (10, None)
@@ -51,7 +53,9 @@ def test_nodes_lines_become_runs(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_still_written_does_not_count_yet(tmp_path: Path) -> None:
-    """Whoever looks while a cluster runs sees what is whole; half a line inside is damage."""
+    """A reader of a running cluster sees only complete lines; half a line in the middle is
+    damage.
+    """
     whole = {"at_ms": 7, "event": "running", "container": "c", "application": "a", "node": "n"}
     text = json.dumps(whole | {"am": False, "memory_mb": 256, "vcores": 1}) + "\n"
     file = tmp_path / "containers.jsonl"
@@ -63,6 +67,6 @@ def test_a_line_that_is_still_written_does_not_count_yet(tmp_path: Path) -> None
 
 
 def test_counts_over_time_include_the_start_and_not_the_end() -> None:
-    """At each moment exactly the containers that run are counted."""
+    """At each moment exactly the running containers are counted."""
     counts = containers_over_time([run(1, 0, 50), run(2, 50, 100)], 0, 100, 5)
     assert counts == {"application_1_0001": [1, 1, 1, 1, 0]}

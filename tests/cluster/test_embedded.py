@@ -1,7 +1,5 @@
-"""Real jobs on the embedded cluster, scheduled by policies written in Python.
-
-The cluster's policy process is slow to come back (four seconds) so that there is a time to see in
-which the fallback serves.
+"""Real jobs on the embedded cluster, scheduled by policies written in Python. The cluster's policy
+process comes back slowly (four seconds), so that the tests can see the fallback serve.
 """
 
 import functools
@@ -48,7 +46,7 @@ def cluster(shared_cluster: LocalCluster) -> LocalCluster:
 
 @pytest.fixture
 def submit(cluster: LocalCluster) -> Iterator[Submit]:
-    """Submits a program; no client outlives its test."""
+    """Return a function that submits a program; no client outlives its test."""
     client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
     started: list[Submission] = []
 
@@ -66,13 +64,13 @@ def status(cluster: LocalCluster) -> Any:
 
 
 def sleep_job(maps: int, milliseconds: int) -> Program:
-    """Each map runs in one container, also where some are slower than others."""
+    """Return a job whose maps run in one container each, even if some are slower than others."""
     once = "-Dmapreduce.map.speculative=false"
     return example("sleep", (once, "-m", f"{maps}", "-r", "0", "-mt", f"{milliseconds}"))
 
 
 def tasks(cluster: LocalCluster, application: str) -> list[str]:
-    """The application's running containers that are not its AM."""
+    """Return the application's running containers that are not its AM."""
     return [
         run.container
         for run in read_runs(cluster.container_times)
@@ -81,14 +79,13 @@ def tasks(cluster: LocalCluster, application: str) -> list[str]:
 
 
 def ran(cluster: LocalCluster, application: str) -> int:
-    """How many containers of the application ever ran, its AM's included."""
+    """Return how many containers of the application ever ran, its AM's included."""
     return sum(run.application == application for run in read_runs(cluster.container_times))
 
 
 def all_agree(cluster: LocalCluster) -> set[ContainerKey]:
-    """The live containers, once ResourceManager, nodes and mirror hold the same.
-
-    The journal, from which the mirror is read, is written behind the rounds.
+    """Return the live containers when ResourceManager, nodes and mirror have the same. The mirror
+    is read from the journal, which is written behind the rounds.
     """
 
     def agreed() -> list[set[ContainerKey]]:
@@ -107,7 +104,7 @@ def succeeded(cluster: LocalCluster, submission: Submission) -> str:
 
 
 def test_each_node_has_a_name_and_a_rack(cluster: LocalCluster) -> None:
-    """Locality means something: three names, two racks, and every node is RUNNING."""
+    """Locality has a meaning: there are three names and two racks, and every node is RUNNING."""
     nodes = {each["nodeHostName"]: (each["rack"], each["state"]) for each in cluster.rest.nodes()}
     assert nodes == {
         "n1": ("/rack1", "RUNNING"),
@@ -117,7 +114,9 @@ def test_each_node_has_a_name_and_a_rack(cluster: LocalCluster) -> None:
 
 
 def test_the_scheduler_puts_its_web_side_in_itself(cluster: LocalCluster) -> None:
-    """No property names a class of it; page and script come from the ResourceManager alone."""
+    """No property names a class of the web side; page and script come from the ResourceManager
+    only.
+    """
     assert "loomcard.yarn.web" not in (cluster.conf_dir / "yarn-site.xml").read_text()
     page = requests.get(f"{cluster.rest.url}/cluster/scheduler", timeout=DEADLINE_S)
     assert page.ok
@@ -129,7 +128,7 @@ def test_the_scheduler_puts_its_web_side_in_itself(cluster: LocalCluster) -> Non
 
 
 def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> None:
-    """Its JVM maps the archive of classes, or is to write one; its key is the one that is kept."""
+    """Its JVM maps the archive of classes, or shall write one; its key is the one that is kept."""
     memory = Path(f"/proc/{cluster.pid}/maps").read_text()
     words = command_line(cluster.pid)
     assert ("class-data" in memory) == ("-XX:SharedArchiveFile=" in words)
@@ -144,7 +143,9 @@ def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> N
 def test_every_container_of_pi_is_allocated_by_the_policy(
     cluster: LocalCluster, submit: Submit
 ) -> None:
-    """A MapReduce job gets all its containers because a Python object said so; replay agrees."""
+    """A MapReduce job gets all its containers by decisions of a Python object; the replay
+    agrees.
+    """
     before = status(cluster)["allocations"]["policy"]
     application = succeeded(cluster, submit(example("pi", ("2", "100"))))
     ran = [run for run in read_runs(cluster.container_times) if run.application == application]
@@ -153,12 +154,12 @@ def test_every_container_of_pi_is_allocated_by_the_policy(
     assert allocations["fallback"] == 0
     assert allocations["policy"] - before >= len(ran)
     assert replay(cluster.journal_dir) == []
-    # The AM's environment may hold secrets; only what is meant for schedulers is written down.
+    # The AM's environment may contain secrets; only what is meant for schedulers is written down.
     assert not [file for file in cluster.journal_dir.iterdir() if "CLASSPATH" in file.read_text()]
 
 
 def bean(cluster: LocalCluster, name: str) -> dict[str, Any]:
-    """One source of the ResourceManager's metrics, as monitoring reads it."""
+    """Return one source of the ResourceManager's metrics, as monitoring reads it."""
     query = f"Hadoop:service=ResourceManager,name={name}"
     answer = requests.get(f"{cluster.rest.url}/jmx", params={"qry": query}, timeout=30)
     (found,) = answer.json()["beans"]
@@ -166,8 +167,7 @@ def bean(cluster: LocalCluster, name: str) -> dict[str, Any]:
 
 
 def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: Submit) -> None:
-    """A queue's figures are filled as under YARN's own schedulers, the bridge has its source.
-
+    """A queue's figures are filled as under YARN's own schedulers, and the bridge has its source.
     /jmx may be some seconds behind: Hadoop reads a source for it no more often.
     """
     delays = "AppAttemptFirstContainerAllocationDelayNumOps"
@@ -195,7 +195,9 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
 
 
 def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: Submit) -> None:
-    """Before and after it, RM, nodes and mirror hold the same containers, and the job succeeds."""
+    """Before and after the swap, RM, nodes and mirror have the same containers, and the job
+    succeeds.
+    """
     version = status(cluster)["config"]["version"]
     job = submit(sleep_job(4, 25_000))
     application = job.application()
@@ -214,7 +216,7 @@ def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: S
 
 
 def test_an_earlier_version_is_applied_again(cluster: LocalCluster) -> None:
-    """The history says who applied what when; a rollback is a new version with the old text."""
+    """The history says who applied what and when; a rollback is a new version with the old text."""
     version = cluster.rest.apply_policy(FIFO, "mine.yml")["version"]
     cluster.rest.apply_policy(FIFO.replace("fifo", "drf"), "drf.yml")
     newest, before = cluster.rest.policy_history()[:2]
@@ -271,7 +273,7 @@ def test_a_job_survives_the_death_of_the_policy_process(
     assert first is not None
 
     def fallback_allocations_while_the_policy_is_dead() -> bool:
-        # On a slow machine it may be back before a task has made room: then it dies again.
+        # On a slow machine it may be back before a task has made room: then it is killed again.
         if (victim := policy_process(cluster)) is not None:
             os.kill(victim, signal.SIGKILL)
         return bool(status(cluster)["allocations"]["fallback"] > fallback)
@@ -290,7 +292,9 @@ def test_a_job_survives_the_death_of_the_policy_process(
 def test_a_job_runs_under_a_policy_that_allocates_nothing(
     cluster: LocalCluster, submit: Submit
 ) -> None:
-    """The watchdog for progress serves its queue, says so, and keeps a capsule of it."""
+    """The watchdog for progress serves the policy's queue, reports that, and keeps a capsule of
+    it.
+    """
     cluster.rest.apply_policy(FIFO.replace("fifo", "silent"), "silent.yml")
     stalls = status(cluster)["bridge"]["stalls"]
     before = status(cluster)["allocations"]
@@ -317,7 +321,7 @@ def test_a_job_runs_under_a_policy_that_allocates_nothing(
 def test_a_job_keeps_its_containers_over_an_rm_restart(
     cluster: LocalCluster, submit: Submit
 ) -> None:
-    """Work-preserving recovery: the same containers run on, in the same attempt, and are known."""
+    """Work-preserving recovery: the same containers continue in the same attempt, and are known."""
     job = submit(sleep_job(3, 30_000))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")

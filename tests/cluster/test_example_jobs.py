@@ -17,7 +17,7 @@ def test_properties_stand_where_hadoop_reads_them() -> None:
 
 
 def test_properties_follow_the_main_class_of_a_jar(tmp_path: Path) -> None:
-    """RunJar takes the main class first, then everything goes to the program."""
+    """RunJar takes the main class first; everything after it goes to the program."""
     file = tmp_path / "mine.jar"
     file.touch()
     command = program(str(file), ["org.example.Main", "in"]).command(["a=b"])
@@ -27,7 +27,7 @@ def test_properties_follow_the_main_class_of_a_jar(tmp_path: Path) -> None:
 
 
 def test_relative_paths_are_the_callers(tmp_path: Path) -> None:
-    """On a local file system a relative path means the caller's folder; a URI stays as it is."""
+    """On a local file system a relative path means the caller's folder; a URI is not changed."""
     given = example("terasort", ("in", "hdfs://h/out"), tmp_path).arguments
     assert given == (str(tmp_path / "in"), "hdfs://h/out")
     assert example("terasort", ("in", "out")).arguments == ("in", "out")

@@ -1,4 +1,4 @@
-"""Rendering Hadoop's configuration: complete, escaped, without names unknown to Hadoop."""
+"""Hadoop's rendered configuration is complete and escaped, and has no names unknown to Hadoop."""
 
 import json
 import shutil
@@ -32,7 +32,9 @@ def properties(path: Path) -> dict[str, str]:
 
 
 def test_a_pair_names_both_and_what_elects_them(tmp_path: Path) -> None:
-    """Every address once a ResourceManager, ZooKeeper for election and state, and no single one."""
+    """There is one of every address per ResourceManager, ZooKeeper for election and state, and no
+    single address.
+    """
     render(tmp_path, compose_settings(ha=True))
     yarn = properties(tmp_path / "yarn-site.xml")
     assert yarn["yarn.resourcemanager.ha.rm-ids"] == "rm1,rm2"
@@ -48,7 +50,7 @@ def test_a_pair_names_both_and_what_elects_them(tmp_path: Path) -> None:
 
 @pytest.fixture
 def own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the templates, to spoil."""
+    """A copy of the templates that a test may damage."""
     copy = tmp_path / "hadoop-conf"
     shutil.copytree(template_root(), copy)
     monkeypatch.setattr(rendering, "template_root", lambda: copy)
@@ -80,7 +82,7 @@ def test_a_compose_cluster_gets_every_file(tmp_path: Path) -> None:
 
 
 def test_a_stock_scheduler_gets_nothing_of_ours(tmp_path: Path) -> None:
-    """Our page and keys would break the web side of an RM that schedules by something else."""
+    """A stock scheduler gets no page and no keys of ours, which would break its web side."""
     written = render(tmp_path, compose_settings(CAPACITY_SCHEDULER))
     assert "setup.json" not in {path.name for path in written}
     yarn = properties(tmp_path / "yarn-site.xml")
@@ -88,7 +90,9 @@ def test_a_stock_scheduler_gets_nothing_of_ours(tmp_path: Path) -> None:
 
 
 def test_stock_fair_scheduler_takes_the_queues_and_sizes_that_others_take(tmp_path: Path) -> None:
-    """By default it would make a queue for each user, and round sizes up to a gigabyte."""
+    """By default it would make a queue per user and round sizes up to a gigabyte; here it does
+    not.
+    """
     render(tmp_path, compose_settings(FAIR_SCHEDULER))
     said = properties(tmp_path / "yarn-site.xml")
     assert said["yarn.scheduler.fair.allocation.file"] == "/etc/hadoop/fair-scheduler.xml"
@@ -109,7 +113,7 @@ def test_an_embedded_cluster_has_neither_hdfs_nor_history(tmp_path: Path) -> Non
 
 
 def test_values_are_escaped(tmp_path: Path) -> None:
-    """A value may hold what XML would read as markup."""
+    """A value may contain what XML would read as markup."""
     awkward = """<b>&"it's"</b>"""
     extra = Extra(yarn={"yarn.nodemanager.admin-env": awkward})
     render(tmp_path, compose_settings(extra=extra))
@@ -117,7 +121,7 @@ def test_values_are_escaped(tmp_path: Path) -> None:
 
 
 def test_an_undefined_variable_is_an_error(own_templates: Path, tmp_path: Path) -> None:
-    """A template never writes an empty value for a variable that nobody set."""
+    """A template never writes an empty value for a variable that is not set."""
     with (own_templates / "core-site.xml.j2").open("a") as template:
         template.write("<!-- {{ no_such_thing }} -->")
     with pytest.raises(RenderError, match=r"core-site\.xml\.j2.*no_such_thing"):
@@ -126,7 +130,7 @@ def test_an_undefined_variable_is_an_error(own_templates: Path, tmp_path: Path) 
 
 
 def test_every_unknown_name_is_reported_with_its_file(tmp_path: Path) -> None:
-    """A misspelt or misplaced property, which Hadoop would pass over in silence, is found here."""
+    """A misspelt or misplaced property, which Hadoop would silently ignore, is found here."""
     extra = Extra(
         yarn={"yarn.resourcemanager.hostnam": "x", "dfs.replication": "1"}, core={"fs.nope.x": "y"}
     )
@@ -157,7 +161,7 @@ def test_a_bad_policy_is_refused_before_anything_is_written(tmp_path: Path) -> N
 
 
 def test_an_unknown_hadoop_line_names_the_known_ones(tmp_path: Path) -> None:
-    """What differs between lines is a folder of templates; one must exist."""
+    """Differences between lines are in a folder of templates; at least one must exist."""
     with pytest.raises(RenderError) as caught:
         render(tmp_path, compose_settings(hadoop_line="9.9"))
     assert "9.9" in str(caught.value)
@@ -166,7 +170,7 @@ def test_an_unknown_hadoop_line_names_the_known_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", LINES)
 def test_exceptions_are_needed_and_have_reasons(line: str) -> None:
-    """No exception stands for a name that the line knows anyhow, and each says why it is there."""
+    """No exception is listed for a name that the line knows anyway, and each has its reason."""
     known = KnownNames.load(template_root() / line)
     assert known.allowed
     for exception in known.allowed:
@@ -176,7 +180,7 @@ def test_exceptions_are_needed_and_have_reasons(line: str) -> None:
 
 
 def test_the_list_of_names_is_the_jars() -> None:
-    """names.txt is exactly what Hadoop's own jars say."""
+    """names.txt contains exactly the names in Hadoop's own jars."""
     try:
         jars = paths.jars()
     except PlaceError as error:
@@ -185,7 +189,7 @@ def test_the_list_of_names_is_the_jars() -> None:
 
 
 def test_the_folders_of_policies_reach_the_resource_manager(tmp_path: Path) -> None:
-    """What `--policy-path` names is what the running policy process may load from."""
+    """The running policy process may load from the folders that `--policy-path` names."""
     folders = ("/opt/one", "/opt/two")
     settings = embedded_settings(tmp_path, tmp_path / "jars", policy_path=folders)
     assert settings.loomcard["policy.path"] == "/opt/one,/opt/two"

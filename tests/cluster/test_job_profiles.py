@@ -1,4 +1,4 @@
-"""Properties that a policy wants of a job."""
+"""Properties that a policy needs in a job."""
 
 import pytest
 

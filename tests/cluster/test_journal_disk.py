@@ -1,4 +1,4 @@
-"""A real cluster whose journal lies on a disk that hangs."""
+"""A real cluster whose journal is on a disk that hangs."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def run_job(cluster: LocalCluster) -> None:
 
 
 def next_segment(folder: Path) -> Path:
-    """Where the segment after the present one will be, at the border where that is full."""
+    """Return the place of the segment after the present one, when that is full."""
     epoch, _, first = segments(folder)[-1].stem.partition("-")
     return folder / f"{epoch}-{int(first) + SEGMENT_ROUNDS:010d}.jsonl"
 
 
 def test_the_policy_allocates_while_the_disk_of_its_journal_hangs(cluster: LocalCluster) -> None:
-    """The next segment is a named pipe that nobody reads: a process that opens it hangs. A job gets
-    all its containers from the policy; when the disk is back the journal goes on, and what is in it
-    can be replayed.
+    """A job gets all its containers from the policy while the disk hangs: the next segment is a
+    named pipe without a reader, and a process that opens it hangs. When the disk is back the
+    journal continues, and its content can be replayed.
     """
     journal = cluster.run_dir / "loomcard" / "journal"
     until(lambda: journal.is_dir() and list(journal.glob("*.jsonl")), "the journal begins")

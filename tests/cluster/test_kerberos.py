@@ -54,7 +54,9 @@ class Realm:
     folder: Path
 
     def environment(self, user: str) -> dict[str, str]:
-        """With it Kerberos gets the user's ticket by itself; `nobody` has none."""
+        """Return an environment in which Kerberos finds the user's ticket by itself; `nobody` has
+        none.
+        """
         return {
             "KRB5_CONFIG": str(self.folder / "krb5.conf"),
             "KRB5_CLIENT_KTNAME": f"FILE:{self.folder}/{user}.keytab",
@@ -64,7 +66,7 @@ class Realm:
 
     @contextmanager
     def ticket(self, user: str) -> Iterator[None]:
-        """This process asks as that user."""
+        """Let this process call as that user."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.environment(user).items():
                 patch.setenv(name, value)
@@ -75,7 +77,9 @@ until = functools.partial(wait_until, seconds=DEADLINE_S)
 
 
 def of_one(keytab: bytes, user: str) -> bytes:
-    """The entries of a user: each has its length, a count, and after the realm the name's parts."""
+    """Return the entries of a user: each has its length, a count, and after the realm the name's
+    parts.
+    """
     kept, at = keytab[:2], 2
     while at < len(keytab):
         end = at + 4 + int.from_bytes(keytab[at : at + 4], "big")
@@ -115,7 +119,9 @@ def kdc(folder: Path) -> Iterator[Realm]:
 
 
 def secured(realm: Realm) -> dict[str, dict[str, str]]:
-    """What a ResourceManager and a NodeManager need; in one JVM they have one login."""
+    """Return the settings of a ResourceManager and a NodeManager; in one JVM they have one
+    login.
+    """
     keytab, http = str(realm.folder / "all.keytab"), "hadoop.http.authentication"
     secret = realm.folder / "cookies.secret"
     secret.write_text("0123456789abcdef" * 4)
@@ -147,7 +153,7 @@ def secured(realm: Realm) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
-    """Of this module."""
+    """The realm of this module."""
     if find_spec("requests_gssapi") is None and find_library("gssapi_krb5") is None:
         missing = "no libgssapi_krb5 here; install libgssapi-krb5-2 to run the tests with Kerberos"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
@@ -177,7 +183,7 @@ def url(cluster: LocalCluster, path: str) -> str:
 
 
 def loomcard(realm: Realm, cluster: LocalCluster, user: str, *words: str) -> tuple[int, str]:
-    """The command as that user, with its status and all that it printed."""
+    """Run the command as that user; return its status and all that it printed."""
     done = subprocess.run(
         [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
         cwd=realm.folder, text=True, check=False,
@@ -188,7 +194,7 @@ def loomcard(realm: Realm, cluster: LocalCluster, user: str, *words: str) -> tup
 
 
 def ask(realm: Realm, user: str, method: str, address: str, **more: Any) -> requests.Response:
-    """One call with that user's ticket."""
+    """Make one call with that user's ticket."""
     import requests_gssapi
 
     with realm.ticket(user):
@@ -199,7 +205,7 @@ def ask(realm: Realm, user: str, method: str, address: str, **more: Any) -> requ
 
 
 def submitted(realm: Realm, cluster: LocalCluster, user: str) -> Mapping[str, Any]:
-    """An application in queue a whose AM does nothing for a second; its document."""
+    """Submit an application to queue a whose AM does nothing for a second; return its document."""
     fresh = ask(realm, user, "POST", url(cluster, "apps/new-application")).json()
     application = fresh["application-id"]
     command = {"commands": {"command": "sleep 1"}}
@@ -219,8 +225,8 @@ def submitted(realm: Realm, cluster: LocalCluster, user: str) -> Mapping[str, An
 
 
 def test_the_policy_serves_who_may_submit(realm: Realm, cluster: LocalCluster) -> None:
-    """The node runs alice's container, which the policy allocated and the journal has; bob is told
-    who may.
+    """The node runs alice's container, which the policy allocated and which is in the journal; bob
+    learns who may submit.
     """
     alices = submitted(realm, cluster, "alice")
     assert alices["user"] == "alice"
@@ -238,8 +244,8 @@ def test_the_policy_serves_who_may_submit(realm: Realm, cluster: LocalCluster) -
 def test_only_an_administrators_ticket_changes_the_policy(
     realm: Realm, cluster: LocalCluster
 ) -> None:
-    """No ticket 401, another user's 403, whatever name is claimed and though they have the token;
-    the administrator needs none.
+    """Without a ticket the answer is 401, with another user's it is 403, whatever name is claimed
+    and though they have the token; the administrator needs no token.
     """
     apply = ("policy", "apply", "fifo", "--no-cluster-check")
     token = ("--token-file", str(cluster.token_file))
@@ -261,7 +267,9 @@ def test_only_an_administrators_ticket_changes_the_policy(
 
 
 def test_a_page_of_another_site_changes_nothing(realm: Realm, cluster: LocalCluster) -> None:
-    """A browser shows the administrator's ticket for every page; a form cannot send the header."""
+    """A browser sends the administrator's ticket to every page, but a form cannot send the
+    header.
+    """
     address = url(cluster, "loomcard/policy")
     policy = requests.utils.quote(POLICY)
     before = cluster.rest.policy()["version"]

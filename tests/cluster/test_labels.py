@@ -41,7 +41,9 @@ def administer(cluster: LocalCluster, path: str, body: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    """n1 without a label, n2 of gpu, which lends, n3 of fpga, which is exclusive."""
+    """A cluster with n1 without a label, n2 of gpu, which lends, and n3 of fpga, which is
+    exclusive.
+    """
     folder = tmp_path_factory.mktemp("cluster")
     policy = folder / "labels.yml"
     policy.write_text(POLICY)
@@ -62,7 +64,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def run(cluster: LocalCluster) -> Iterator[Run]:
-    """Submits a job of maps that sleep; no client outlives its test."""
+    """Return a function that submits a job of sleeping maps; no client outlives its test."""
     client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
     started: list[Submission] = []
 
@@ -80,7 +82,7 @@ def run(cluster: LocalCluster) -> Iterator[Run]:
 
 
 def tasks(cluster: LocalCluster, *jobs: Submission) -> list[list[ContainerRun]]:
-    """What each job ran beside its AM, once it has succeeded."""
+    """Return the containers that each job ran besides its AM, after it has succeeded."""
     for job in jobs:
         assert job.wait(DEADLINE_S) == 0, job.reason()
     runs = [r for r in read_runs(cluster.container_times) if not r.is_am]
@@ -88,14 +90,14 @@ def tasks(cluster: LocalCluster, *jobs: Submission) -> list[list[ContainerRun]]:
 
 
 def test_an_idle_partition_lends_unless_it_is_exclusive(cluster: LocalCluster, run: Run) -> None:
-    """A job without a label fills its own node and that of gpu; nothing of it runs on fpga."""
+    """A job without a label fills its own node and that of gpu; it runs nothing on fpga."""
     (ran,) = tasks(cluster, run("first", 12, 3000))
     assert {r.node for r in ran} == {"n1", "n2"}
 
 
 def test_a_queue_gets_its_guarantee(cluster: LocalCluster, run: Run) -> None:
-    """First in, first out would serve the older job first; the younger one is owed the nodes. Both
-    stay on the nodes that they name.
+    """First in, first out would serve the older job first, but the nodes are owed to the younger
+    one. Both stay on the nodes that they name.
     """
     older = run("first", 12, 4000, "gpu")
     older.application()
@@ -114,5 +116,5 @@ def test_a_job_without_a_label_runs_on_its_queues(cluster: LocalCluster, run: Ru
 
 
 def test_all_of_it_replays(cluster: LocalCluster) -> None:
-    """The journal holds which partitions lend; every round comes out as it was."""
+    """The journal contains which partitions lend; every round replays equally."""
     assert replay(Path(cluster.journal_dir)) == []

@@ -13,12 +13,14 @@ def test_each_stated_limit_is_a_row_with_its_use() -> None:
 
 
 def test_each_label_of_a_queue_is_a_row() -> None:
-    """Its guarantee as amounts beside the part, its use, and what of that is lent."""
+    """A row has the label's guarantee as an amount and as a part, its use, and how much of that is
+    lent.
+    """
     assert label_rows(GOLDEN["queues"]) == GOLDEN["label_rows"]
 
 
 def test_a_document_without_amounts_by_label_has_what_it_says() -> None:
-    """An older ResourceManager reports used and maximum; the share is the configuration's."""
+    """An older ResourceManager reports used and maximum; the share comes from the configuration."""
     old = {"path": "root", "by_label": {"gpu": {"used": {"vcores": 1}, "maximum": None}}}
     assert label_rows([old]) == [["gpu", "root", "-", "1 vcore", "-", "no limit"]]
     old["limits"] = {"label_guaranteed_ppm": {"gpu": 500_000}}
@@ -26,7 +28,7 @@ def test_a_document_without_amounts_by_label_has_what_it_says() -> None:
 
 
 def test_a_document_without_limits_has_no_rows() -> None:
-    """Such is the one of an older ResourceManager."""
+    """An older ResourceManager sends such a document."""
     assert limit_rows([{"path": "root", "applications": 1, "maximum": {"memory_mb": 1}}]) == []
 
 

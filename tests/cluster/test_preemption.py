@@ -30,8 +30,8 @@ def tasks(count: int, ms: int) -> list[Stage]:
 
 
 def test_a_late_queue_gets_its_guarantee_and_the_master_hears_of_it_first(tmp_path: Path) -> None:
-    """early holds both nodes for half a minute; late has its half long before that. What it took
-    ended as preempted, a grace after early's AM was notified, and ran again.
+    """early uses both nodes for half a minute; late has its half long before that. The containers
+    that it took ended as preempted, a grace after early's AM was notified, and ran again.
     """
     policy = tmp_path / "hdrf.yml"
     policy.write_text(POLICY)

@@ -1,4 +1,6 @@
-"""What policies report, as `loomcard status` shows it: labels, units, a table for queues alike."""
+"""The reports of policies, as `loomcard status` shows them: labels, units, a table for equal
+queues.
+"""
 
 import json
 from pathlib import Path
@@ -23,7 +25,7 @@ def test_values_are_written_as_text(case: dict[str, Any]) -> None:
 
 
 def test_a_queue_with_figures_of_its_own_has_them_below_each_other() -> None:
-    """Each with its unit; then the tables that hold anything."""
+    """Each figure has its unit; then come the tables that have rows."""
     state = ReportedState(0.5, 1200, None, (Held("a", 2), Held("b", 0)))
     found = list(tables([queue("root", None), queue("root.a", state)]))
     assert found == [
@@ -39,7 +41,7 @@ def test_a_queue_with_figures_of_its_own_has_them_below_each_other() -> None:
 
 
 def test_queues_with_the_same_figures_share_a_table() -> None:
-    """A row a queue, in the document's order; a plain report has a figure a key."""
+    """There is a row per queue, in the document's order; a plain report has a figure per key."""
     queues = [queue(f"root.{name}", ReportedState(0.25, 3, name, ())) for name in "ba"]
     found = list(tables([queues[0], queue("root", {"calls": 7}), queues[1]]))
     assert found == [
@@ -53,7 +55,7 @@ def test_queues_with_the_same_figures_share_a_table() -> None:
 
 
 def test_what_the_policy_above_reports_stands_beside_the_queues_own() -> None:
-    """By a name of its own, in a table with others of the same figures."""
+    """The report from above has a name of its own, in a table with others of the same figures."""
     nested = queue("root.a", {"delta": 0.5}) | {"report_from_above": {"share": 1}}
     found = [table.rows for table in tables([queue("root", {"share": 2}), nested])]
     assert found == [[["root", "2"], ["root.a from above", "1"]], [["delta", "0.5"]]]

@@ -1,4 +1,4 @@
-"""The REST client: what it does when nobody answers, when another RM takes over, with Kerberos."""
+"""The REST client: without an answer, when another RM takes over, and with Kerberos."""
 
 import json
 import sys
@@ -103,14 +103,14 @@ def other() -> Iterator[ResourceManager]:
 
 
 def test_a_question_is_asked_again(rm: ResourceManager) -> None:
-    """A proxy's 502 and 503 pass; the third answer counts."""
+    """A proxy's 502 and 503 are repeated; the third answer counts."""
     rm.broken = [502, 503]
     assert ResourceManagerClient(rm.url, pauses_s=SOON).metrics() == {"url": rm.url}
     assert rm.calls == ["GET cluster/metrics"] * 3
 
 
 def test_what_the_scheduler_says_is_not_asked_again(rm: ResourceManager) -> None:
-    """A 503 with a document is the scheduler's own word."""
+    """A 503 with a document is the scheduler's own answer."""
     rm.broken, rm.body = [503], b'{"message": "down", "hint": "wait"}'
     with pytest.raises(RestError, match="down") as error:
         ResourceManagerClient(rm.url, pauses_s=SOON).policy()
@@ -118,14 +118,14 @@ def test_what_the_scheduler_says_is_not_asked_again(rm: ResourceManager) -> None
 
 
 def test_what_the_scheduler_says_is_one_line(rm: ResourceManager) -> None:
-    """It may quote what a policy raised, of any number of lines."""
+    """The message may quote what a policy raised, of any number of lines; one line is shown."""
     rm.broken, rm.body = [500], b'{"message": "the policy raised: a\\n  b\\n", "hint": "wait"}'
     with pytest.raises(RestError, match=r"^the policy raised: a b$"):
         ResourceManagerClient(rm.url, pauses_s=SOON).policy()
 
 
 def test_a_change_is_sent_once(rm: ResourceManager) -> None:
-    """No answer does not mean that nothing was done."""
+    """A change is sent once: no answer does not mean that nothing was done."""
     rm.broken = [502, 502]
     with pytest.raises(RestError):
         ResourceManagerClient(rm.url, pauses_s=SOON).apply_policy("version: 1", "a.yml")
@@ -133,7 +133,7 @@ def test_a_change_is_sent_once(rm: ResourceManager) -> None:
 
 
 def test_the_active_one_is_found(rm: ResourceManager, other: ResourceManager) -> None:
-    """One address is dead, one a standby; a change goes to the active one alone."""
+    """One address is dead, one is a standby; a change goes only to the active one."""
     urls = f"{NOBODY}, {other.url}/,{rm.url}"
     client = ResourceManagerClient(urls, pauses_s=SOON)
     assert client.apply_policy("version: 1", "a.yml")["version"] == 2
@@ -143,7 +143,7 @@ def test_the_active_one_is_found(rm: ResourceManager, other: ResourceManager) ->
 
 
 def test_another_takes_over(rm: ResourceManager, other: ResourceManager) -> None:
-    """After a fail-over the new active one is asked, questions and changes alike."""
+    """After a fail-over the new active one gets requests and changes."""
     client = ResourceManagerClient(f"{rm.url},{other.url}", pauses_s=SOON)
     assert client.metrics() == {"url": rm.url}
     rm.state, other.state = "STANDBY", "ACTIVE"
@@ -154,8 +154,8 @@ def test_another_takes_over(rm: ResourceManager, other: ResourceManager) -> None
 
 
 def test_a_change_shows_the_token(rm: ResourceManager, other: ResourceManager) -> None:
-    """The active one's own, with changes of the policy alone; the header that a page of another
-    site cannot send comes with every change.
+    """Only changes of the policy carry the active one's token; every change carries the header that
+    a page of another site cannot send.
     """
     asked: list[str] = []
 
@@ -174,7 +174,9 @@ def test_a_change_shows_the_token(rm: ResourceManager, other: ResourceManager) -
 
 
 def test_a_token_is_for_one_address(rm: ResourceManager, other: ResourceManager) -> None:
-    """A standby's redirect takes the token nowhere else; without one it is followed as ever."""
+    """A standby's redirect takes the token nowhere else; without a token it is followed as
+    usual.
+    """
     other.redirect = rm.url
     with pytest.raises(RestError, match="is not the active one"):
         ResourceManagerClient(other.url, "me", lambda _: "t" * 64, pauses_s=SOON).apply_policy(
@@ -186,7 +188,9 @@ def test_a_token_is_for_one_address(rm: ResourceManager, other: ResourceManager)
 
 
 def test_a_token_is_read_from_its_file(tmp_path: Path) -> None:
-    """Whenever it is sent, so that a renewed one counts; what is no token is sent nowhere."""
+    """The token is read each time it is sent, so that a renewed one counts; what is not a token is
+    never sent.
+    """
     file = tmp_path / "apply.token"
     token = token_of(file)
     with pytest.raises(TokenError, match=f"{file}: No such file") as missing:
@@ -202,7 +206,7 @@ def test_a_token_is_read_from_its_file(tmp_path: Path) -> None:
 
 
 def test_nobody_is_active(other: ResourceManager) -> None:
-    """The error names every address with what it said."""
+    """The error names every address with its answer."""
     client = ResourceManagerClient(f"{NOBODY},{other.url}", pauses_s=SOON)
     with pytest.raises(RestError, match="no ResourceManager is active") as error:
         client.metrics()
@@ -210,7 +214,9 @@ def test_nobody_is_active(other: ResourceManager) -> None:
 
 
 def test_a_standby_sends_on(rm: ResourceManager, other: ResourceManager) -> None:
-    """With one address known, the standby's redirect is followed; to nowhere, it is named."""
+    """With one known address, the standby's redirect is followed; if it leads nowhere, it is
+    named.
+    """
     other.redirect = rm.url
     assert ResourceManagerClient(other.url, pauses_s=SOON).metrics() == {"url": rm.url}
     other.redirect = NOBODY
@@ -223,7 +229,7 @@ def test_a_standby_sends_on(rm: ResourceManager, other: ResourceManager) -> None
 
 
 def test_another_web_server_is_found_out(rm: ResourceManager) -> None:
-    """A page with status 200 is no answer of a ResourceManager's REST interface."""
+    """A page with status 200 is not an answer of a ResourceManager's REST interface."""
     for body in (b"<html>", b"[1]", b"\xff\x00"):
         rm.broken, rm.body = [200], body
         with pytest.raises(RestError, match="not a JSON object") as error:
@@ -232,7 +238,7 @@ def test_another_web_server_is_found_out(rm: ResourceManager) -> None:
 
 
 def test_an_answer_without_what_was_asked_for_is_named(rm: ResourceManager) -> None:
-    """Some other service's JSON: the error says which page lacks what."""
+    """If the JSON comes from another service, the error says which page lacks what."""
     rm.broken, rm.body = [200], b'{"clusterMetrics": 7}'
     with pytest.raises(RestError) as error:
         ResourceManagerClient(rm.url, pauses_s=SOON).metrics()
@@ -241,7 +247,7 @@ def test_an_answer_without_what_was_asked_for_is_named(rm: ResourceManager) -> N
 
 
 def test_a_wrong_path_has_its_remedy(rm: ResourceManager) -> None:
-    """404 with a page that is not the ResourceManager's: the address was not its own."""
+    """404 with a page that is not the ResourceManager's means that the address was wrong."""
     rm.broken, rm.body = [404], b"<html>"
     with pytest.raises(RestError, match="Not Found") as error:
         ResourceManagerClient(rm.url, pauses_s=SOON).nodes()
@@ -250,7 +256,7 @@ def test_a_wrong_path_has_its_remedy(rm: ResourceManager) -> None:
 
 @pytest.mark.parametrize("url", ["", "http://a,", "ftp://a", "http://[::1", "http://a:99999"])
 def test_an_address_that_is_none(url: str) -> None:
-    """Each of several is checked before anything is asked."""
+    """Each of several addresses is checked before the first call."""
     with pytest.raises(AddressError, match="not the address of a ResourceManager"):
         ResourceManagerClient(url)
 
@@ -281,7 +287,7 @@ def test_a_ticket_is_shown_where_one_is_wanted(
 
 
 def test_another_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """YARN answers 404 to what only Loomcard has; that says nothing to whoever applies a policy."""
+    """YARN answers 404 for what only Loomcard has; the error names the scheduler that runs."""
     client = ResourceManagerClient(NOBODY, pauses_s=())
 
     def ask(method: str, path: str, **_: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ SHARED = f"{PROGRAM} source: shared objects file (top)"
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where things are kept, in place of `build`."""
+    """The folder where things are kept, which replaces `build`."""
     folder = tmp_path / "kept"
     monkeypatch.setattr(start_up, "_folder", lambda: folder)
     return folder
@@ -41,14 +41,14 @@ def class_data(jars: Path) -> ClassData:
 
 
 def run(data: ClassData, *options: str) -> str:
-    """What the program and its JVM say, on either output."""
+    """Return the output of the program and its JVM, from both streams."""
     command = [str(data.java), *options, "-cp", data.class_path, PROGRAM]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout + done.stderr
 
 
 def make(data: ClassData, new: Path) -> str:
-    """Has a JVM leave an archive, as the first cluster does; returns what it said."""
+    """Let a JVM write an archive, as the first cluster does; return its output."""
     said = run(data, *data.recording(new))
     data.keep(new)
     return said
@@ -56,7 +56,9 @@ def make(data: ClassData, new: Path) -> str:
 
 @pytest.mark.cluster
 def test_an_archive_is_made_once_and_used(kept: Path, jars: Path, tmp_path: Path) -> None:
-    """The second JVM finds its classes in what the first left; neither says a word about it."""
+    """The second JVM finds its classes in the first one's archive; neither prints anything about
+    it.
+    """
     data = class_data(jars)
     assert data.options == []
     said = make(data, tmp_path / "new.jsa")
@@ -67,7 +69,7 @@ def test_an_archive_is_made_once_and_used(kept: Path, jars: Path, tmp_path: Path
 
 @pytest.mark.cluster
 def test_an_archive_of_other_jars_is_replaced(kept: Path, jars: Path, tmp_path: Path) -> None:
-    """A jar that was built again has another archive, and the old one goes."""
+    """A jar that was built again has another archive, and the old one is deleted."""
     make(class_data(jars), tmp_path / "new.jsa")
     for jar in jars.glob("zoo*"):
         os.utime(jar, (1, 1))
@@ -81,7 +83,7 @@ def test_an_archive_of_other_jars_is_replaced(kept: Path, jars: Path, tmp_path: 
 @pytest.mark.cluster
 @pytest.mark.parametrize("size", [0, 1_000, 60_000])
 def test_a_broken_archive_stops_nothing(kept: Path, jars: Path, tmp_path: Path, size: int) -> None:
-    """Half an archive is not kept; one that was damaged later is left aside, and replaced."""
+    """Half an archive is not kept; one that was damaged later is not used, and is replaced."""
     data = class_data(jars)
     said = run(data, *data.recording(tmp_path / "part.jsa"))
     (tmp_path / "part.jsa").chmod(0o600)
@@ -98,7 +100,7 @@ def test_a_broken_archive_stops_nothing(kept: Path, jars: Path, tmp_path: Path, 
 
 
 def test_a_java_that_writes_no_archive_gets_no_such_option(jars: Path, tmp_path: Path) -> None:
-    """Others than a JDK of 13 or later do not know the options, and would not start."""
+    """Only a JDK of 13 or later knows the options; others would not start with them."""
     home = tmp_path / "jdk"
     base = home / "lib" / "server" / "classes.jsa"
     assert ClassData.of(home, jars) is None
@@ -121,7 +123,7 @@ def made_by_yarn(state: Path) -> Path:
 
 
 def test_the_next_cluster_gets_the_key_of_the_first(kept: Path, tmp_path: Path) -> None:
-    """Nobody but its owner may read it, neither where it is kept nor where YARN reads it."""
+    """Only its owner may read the key, both where it is kept and where YARN reads it."""
     made_by_yarn(tmp_path / "first")
     keep_key(tmp_path / "first")
     state = tmp_path / "second"
@@ -152,7 +154,7 @@ def test_a_cluster_that_has_a_key_keeps_it(kept: Path, tmp_path: Path) -> None:
 def test_a_key_that_is_damaged_or_open_to_others_is_left_aside(
     kept: Path, tmp_path: Path, text: str | None
 ) -> None:
-    """The ResourceManager makes one of its own, which is kept in its place."""
+    """The ResourceManager then makes a key of its own, which replaces the damaged one."""
     made_by_yarn(tmp_path / "first")
     keep_key(tmp_path / "first")
     [file] = kept.iterdir()

@@ -1,4 +1,4 @@
-"""A configuration's queues in the words of YARN's own schedulers."""
+"""A configuration's queues in the form that YARN's own schedulers read."""
 
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def properties(file: Path) -> dict[str, str]:
 def test_capacity_scheduler_gets_guarantees_weights_and_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Percent where guarantees are stated, weights where none is; options under YARN's names."""
+    """Stated guarantees become percent, others weights; options get YARN's names."""
     conf = rendered(tmp_path, "stock:capacity", GUARANTEED, monkeypatch)
     said = properties(conf / "capacity-scheduler.xml")
     assert said["yarn.scheduler.capacity.root.queues"] == "prod,research"
@@ -106,7 +106,7 @@ def test_fair_scheduler_gets_rules_weights_and_amounts(
     ],
 )
 def test_what_stock_schedulers_cannot_say_is_refused(queues: str, said: str) -> None:
-    """With the queue's name, and what to do instead."""
+    """The error has the queue's name, and says what to do instead."""
     text = f"version: 1\nkind: policy\npolicy: capacity\nqueues:\n  {queues}\n"
     with pytest.raises(RenderError, match=said) as caught:
         stock_queues(config(text), ["memory_mb", "vcores"], [100, 10], whole=True)
@@ -114,7 +114,7 @@ def test_what_stock_schedulers_cannot_say_is_refused(queues: str, said: str) -> 
 
 
 def test_queues_without_a_configuration_are_alike() -> None:
-    """A run under a stock scheduler alone needs no configuration: it has the workload's queues."""
+    """A run under only a stock scheduler needs no configuration: it has the workload's queues."""
     made = config_of_queues(["root.x.a", "root.x.b", "root.y", "root.y"])
     tree = stock_queues(made, ["memory_mb", "vcores"], [100, 10], whole=True)
     assert [(queue.path, queue.capacity) for queue in tree.all] == [

@@ -10,7 +10,7 @@ def submission(log: Path, text: str) -> Submission:
 
 
 def test_the_reason_is_what_hadoop_says_without_its_classes(tmp_path: Path) -> None:
-    """Of a stack trace a user sees the sentence."""
+    """A user sees only the sentence of a stack trace."""
     text = (
         "INFO connecting\n"
         'Exception in thread "main" java.io.IOException: org.apache.YarnException: Failed to '
@@ -21,7 +21,7 @@ def test_the_reason_is_what_hadoop_says_without_its_classes(tmp_path: Path) -> N
 
 
 def test_a_client_that_said_nothing_is_reported_so(tmp_path: Path) -> None:
-    """An empty log is a reason, too."""
+    """An empty log is also reported as a reason."""
     assert submission(tmp_path / "log", "").reason() == "it said nothing"
 
 

@@ -1,4 +1,4 @@
-"""The tutorial, done: its files written, its commands run, in order, as they stand on the page."""
+"""The tutorial as a test: its files are written and its commands run, in order, as on the page."""
 
 import os
 import re
@@ -16,12 +16,12 @@ BLOCK = re.compile(r"(?:^`([\w.]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.
 
 
 def files() -> dict[str, str]:
-    """The text of every block that is named by the line above it."""
+    """Return the text of every block that the line above it names."""
     return {name: text for name, _, text in BLOCK.findall(PAGE) if name}
 
 
 def commands() -> list[str]:
-    """The lines of the blocks of shell, in order."""
+    """Return the lines of the shell blocks, in order."""
     return [
         line
         for _, kind, text in BLOCK.findall(PAGE)
@@ -33,7 +33,7 @@ def commands() -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder; the cluster that was brought up there is down in the end, come what may."""
+    """An empty folder; a cluster that was started there is stopped in the end, whatever happens."""
     binaries = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_every_command_of_the_tutorial_works(folder):
-    """Each exits with 0; the small jobs gain, the replay finds nothing, the swap is seen."""
+    """Each exits with 0; the small jobs gain, the replay finds nothing, the swap is visible."""
     said = {}
     for command in commands():
         done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
@@ -57,7 +57,9 @@ def test_every_command_of_the_tutorial_works(folder):
 
 
 def test_the_page_shows_all_that_it_uses():
-    """Files in code, configurations and workloads; no block without a test."""
+    """The page shows the files of code, configurations and workloads; no block is without a
+    test.
+    """
     kinds = {kind for _, kind, _ in BLOCK.findall(PAGE)}
     assert kinds == {"python", "yaml", "sh", "toml"}
     assert len(files()) == len(re.findall(r"^```(?:python|yaml)$", PAGE, re.MULTILINE)) == 5

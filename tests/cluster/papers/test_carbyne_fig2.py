@@ -28,18 +28,22 @@ LATE_MS = 1_500
     ],
 )
 def test_figure_2_on_yarn(policy: str, asks: str, wanted: list[float], tmp_path: Path) -> None:
-    """Mean completions 2.05 and 1.55, by either planner: the scheduler by the hint, or the AMs."""
+    """The mean completions are 2.05 and 1.55, whether the scheduler plans by the hint or the AMs
+    plan.
+    """
     found = gated_ends(play(gated(asks), policy, folder=tmp_path), UNIT_MS)
     late = LATE_MS / UNIT_MS
     assert found == pytest.approx(wanted, abs=late)
     assert mean(found) == pytest.approx(mean(wanted), abs=late)
     first = [[(1, 1)], [(2, 1)]] if asks == "altruistic" else []
-    assert sorted(default_asks(tmp_path / "cluster")) == first  # which AM is first is chance
+    assert (
+        sorted(default_asks(tmp_path / "cluster")) == first
+    )  # which AM is first depends on chance
 
 
 def default_asks(folder: Path) -> list[list[tuple[int, int]]]:
-    """Of each job what its AM called DEFAULT at first: (stage from 1, tasks) of each row. One task
-    each: the must-starts of the figure. Only one of both jobs has a stage 2.
+    """Return what each job's AM first marked DEFAULT: (stage from 1, tasks) of each row. One task
+    each: the must-starts of the figure. Only one of the two jobs has a stage 2.
     """
     (journal,) = folder.rglob("journal")
     by_time: dict[int, dict[int, list[tuple[int, int]]]] = {}

@@ -1,4 +1,6 @@
-"""The unmodified MapReduce AM under coupling: its reduces are held, and nothing of it minds."""
+"""The unmodified MapReduce AM under coupling: its reduces are delayed, and it works all the
+same.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ DEADLINE_S = 900.0  # a minute on a quiet machine
 MAPS, REDUCES = 12, 2
 REDUCE = 10
 LARGE = "mapreduce.map.memory.mb=800"
-"""Four maps run at a time on two nodes of 2 GB, one of which has the AM."""
+"""Four maps run at a time on two nodes of 2 GB; one of the nodes has the AM, too."""
 POLICY = "version: 1\nkind: policy\npolicy: coupling\noptions: {threshold: 0.2}\n"
 """delta is 1, so that k reduces need more than 6 k finished maps: more than run at a time."""
 
@@ -55,7 +57,7 @@ def test_reduces_are_held_till_maps_have_earned_them(
     cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The job ends well under `submit --profile coupling`. While maps wait, k launched reduces mean
-    more than k units of finished maps; no reduce is given up by its AM, none is refused, and the
+    more than k units of finished maps. The AM gives up no reduce, no reduce is refused, and the
     fallback allocates nothing.
     """
     job = ["-m", str(MAPS), "-r", str(REDUCES), "-mt", "1500", "-rt", "200"]
@@ -104,7 +106,7 @@ def test_reduces_are_held_till_maps_have_earned_them(
 RECLAIM_MS = 3000
 FULL = f"version: 1\nkind: policy\npolicy: coupling\noptions: {{reclaim_after_ms: {RECLAIM_MS}}}\n"
 SIZES = {
-    "yarn.app.mapreduce.am.resource.mb": "1400",  # no map fits beside it, and one reduce
+    "yarn.app.mapreduce.am.resource.mb": "1400",  # no map fits beside it, and only one reduce
     "mapreduce.map.memory.mb": "768",
     "mapreduce.reduce.memory.mb": "640",  # three on a node, or two beside the map
     "mapreduce.map.speculative": "false",
@@ -119,7 +121,7 @@ until = functools.partial(wait_until, seconds=DEADLINE_S)
 def test_a_map_that_runs_again_is_not_blocked_by_its_own_reduces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The node of a job's only map is lost while reduces hold all other room and wait for the map.
+    """The node of a job's only map is lost while reduces use all other room and wait for the map.
     Under the profile the AM gives up none of them for half an hour. The policy takes back what one
     map needs, and no more; the job ends well.
     """
@@ -138,7 +140,7 @@ def test_a_map_that_runs_again_is_not_blocked_by_its_own_reduces(
         try:
 
             def at_work() -> dict[int, list[str]]:
-                """The nodes of the tasks that run, by their memory."""
+                """Return the nodes of the tasks that run, by their memory."""
                 found: dict[int, list[str]] = {768: [], 640: []}
                 for each in read_runs(cluster.container_times):
                     if each.ended_ms is None and each.memory_mb in found:

@@ -1,4 +1,4 @@
-"""A hint written by the command, given to a real MapReduce job, in use by srtf."""
+"""srtf uses a hint that the command wrote and that was given to a real MapReduce job."""
 
 import io
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ COUNTS = ["--maps", str(MAPS), "--reduces", "1", "--map-ms", "900", "--reduce-ms
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
-    """Under srtf, in the folder where `loomcard submit` looks for it."""
+    """A cluster under srtf, in the folder where `loomcard submit` looks for it."""
     monkeypatch.chdir(tmp_path)
     settings = LocalSettings(
         run_dir=tmp_path / "run" / "local",
         nodes=2,
         policy="srtf",
-        # A slow machine is no reason for the fallback to serve; memory stands in each segment.
+        # A slow machine must not make the fallback serve; memory is in each segment.
         yarn={"loomcard.round.deadline-ms": "10000", "loomcard.journal.segment-rounds": "1"},
     )
     with LocalCluster(settings) as running:
@@ -41,7 +41,7 @@ def test_srtf_counts_the_stages_of_a_real_job(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The AM asks under the hint's priorities, and each task that ends is counted in its stage."""
+    """The AM asks with the hint's priorities, and each task that ends is counted in its stage."""
     assert run(["dag", "mapreduce", *COUNTS]) == 0
     hint = capsys.readouterr().out
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(hint.encode())))
@@ -62,8 +62,8 @@ def test_srtf_counts_the_stages_of_a_real_job(
     memories = [decode(memory) for header in headers for memory in header.values()]
     finished = [rows for memory in memories for rows in memory.values()]
     counts = [{stage: row[0] for stage, row in rows.items()} for rows in finished]
-    # In the memory of srtf, by the hint's index. The AM may unregister before its reduce's
-    # container has ended, so that no memory need have the reduce.
+    # In srtf's memory, by the hint's index. The AM may unregister before its reduce's
+    # container has ended, so no memory needs to contain the reduce.
     assert {"0": MAPS} in counts
     assert cluster.rest.scheduler()["schedulerInfo"]["allocations"]["fallback"] == 0
     assert replay(cluster.journal_dir) == []
