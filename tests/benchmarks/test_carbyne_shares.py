@@ -1,4 +1,4 @@
-"""Where jobs stand to their shares, on runs that are worked out by hand."""
+"""How far jobs are from their shares, on runs that are worked out by hand."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ ROWS = {"application": pl.String, "stage": pl.String, "started_ms": pl.Int64,
 
 
 def job(name: str, *stages: tuple[int, int, list[int]], size: int = 1) -> ScenarioApplication:
-    """Stages of (tasks, ms, after)."""
+    """Return a job with stages of (tasks, ms, after)."""
     made = [Stage(f"s{i}", (size, size), 20, i + 1, [ms] * n, after)
             for i, (n, ms, after) in enumerate(stages)]  # fmt: skip
     return ScenarioApplication(name, 0, "root.default", "u", "dag", made)
 
 
 def found(jobs: list[ScenarioApplication], *rows: tuple[str, str, int, int]) -> Standing:
-    """On 8 slots."""
+    """Return the figures on 8 slots."""
     return standing(jobs, pl.DataFrame(list(rows), schema=ROWS, orient="row"), (8, 8))
 
 
@@ -35,7 +35,7 @@ def test_a_folder_without_results_is_one_line(
 
 
 def test_who_has_nothing_runnable_and_who_has_more_than_its_share() -> None:
-    """b has 1 of 8 slots for 10 ms, and nothing else that it could run; a has the other 7."""
+    """b uses 1 of 8 slots for 10 ms and has nothing else to run; a uses the other 7."""
     jobs = [job("a", (7, 10, [])), job("b", (1, 10, []))]
     rows = [("a", "s0", 0, 10)] * 7 + [("b", "s0", 0, 10)]
     assert found(jobs, *rows) == Standing(above=pytest.approx(3 / 8), barriers=pytest.approx(3 / 8))
@@ -50,7 +50,7 @@ def test_who_could_run_more_yields_until_it_does() -> None:
 
 
 def test_a_task_that_is_larger_than_the_rest_of_the_share() -> None:
-    """b's tasks are of three slots: beside one, one slot of its four is left."""
+    """b's tasks need three slots each: beside one, only one slot of its four is left."""
     jobs = [job("a", (4, 10, [])), job("b", (2, 5, []), size=3)]
     rows = [("a", "s0", 0, 10)] * 4 + [("b", "s0", 0, 5), ("b", "s0", 5, 10)]
     assert found(jobs, *rows) == Standing(

@@ -1,4 +1,4 @@
-"""How many tasks ran where they wish to: on rows worked out by hand, and on a run of a workload."""
+"""How many tasks ran where they wished, on rows worked out by hand and on a run of a workload."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from loomcard.workload.scenario import ScenarioApplication, Stage
 
 
 def job(name: str, nodes: list[list[str]]) -> ScenarioApplication:
-    """Two stages of as many tasks; the first wishes for nodes, the second for none."""
+    """Return two stages of equally many tasks; the first wishes for nodes, the second does not."""
     count = [1_000] * len(nodes)
     maps = Stage("map", (1, 1), 20, 1, count, [], nodes=nodes)
     reduces = Stage("reduce", (1, 1), 10, 2, count, [0])
@@ -19,7 +19,7 @@ def job(name: str, nodes: list[list[str]]) -> ScenarioApplication:
 
 
 def test_tasks_that_wish_for_no_node_do_not_count() -> None:
-    """Of four tasks three wish for a node: two of them ran there."""
+    """Three of four tasks wish for a node; two of them ran there."""
     app = job("a", [["n1"], ["n1", "n2"], ["n3"], []])
     rows = [("a", "map", 0, "n1"), ("a", "map", 1, "n2"), ("a", "map", 2, "n1"),
             ("a", "map", 3, "n1"), ("a", "reduce", 0, "n1")]  # fmt: skip
@@ -43,7 +43,9 @@ def test_a_folder_without_results_is_one_line(
 def test_runs_of_a_workload_that_ships(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """One row for each policy, over its seeds; of one run, drawn again, the three are the same."""
+    """There is one row for each policy, over its seeds; for a single run, drawn again, the three
+    figures are equal.
+    """
     prepared = prepare(Request("coupling-fig1", policies=("fair",), seeds=(1,), journal=False))
     run(prepared, tmp_path, lambda _: None)
     monkeypatch.setattr("sys.argv", ["local_maps", str(tmp_path)])

@@ -1,4 +1,4 @@
-"""The study of random trees: what it draws, counts and prints."""
+"""The study of random trees: the trees it draws, its counts and its output."""
 
 from random import Random
 
@@ -17,7 +17,7 @@ def rng(seed: int) -> Random:
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_trees_have_leaves_at_one_depth_and_tasks_of_something(depth):
-    """2 or 3 children, weights of 1 to 3; the same seed gives the same tree."""
+    """Nodes have 2 or 3 children and weights of 1 to 3; the same seed gives the same tree."""
     root, capacity = random_tree(rng(7), depth, 2)
     again, same = random_tree(rng(7), depth, 2)
     leaves = list(root.leaves())
@@ -28,7 +28,9 @@ def test_trees_have_leaves_at_one_depth_and_tasks_of_something(depth):
 
 
 def test_fig_4_breaks_a_guarantee_under_per_level_drf_alone():
-    """n2,1 ends with nothing; under H-DRF every leaf stays, and who wakes comes to its share."""
+    """n2,1 ends with nothing; under H-DRF every leaf keeps its share, and a leaf that wakes reaches
+    it.
+    """
     bad = trial("per_level_drf", tree(FIG_4), (20, 20), rng(1), completions=300)
     good = trial("static", tree(FIG_4), (20, 20), rng(1), completions=300)
     assert (bad.short, bad.distances[-1]) == (pytest.approx(0.25), pytest.approx(0.5, abs=0.01))
@@ -39,7 +41,9 @@ def test_fig_4_breaks_a_guarantee_under_per_level_drf_alone():
 
 
 def test_a_study_counts_and_is_the_same_again():
-    """One row a rule, from the same trees; all settings of H-DRF stay nearer to static."""
+    """There is one row per rule, from the same trees; all settings of H-DRF stay nearer to
+    static.
+    """
     few = {"kinds": [(2, 2)], "completions": 150}
     rules = ["static", "cap", "prose", "per_level_drf"]
     *settings, per_level = rows = list(study(4, 3, rules, **few))

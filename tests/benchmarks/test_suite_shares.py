@@ -16,7 +16,7 @@ def test_figure_4_of_the_paper() -> None:
 
 
 def test_weights_count_at_every_level() -> None:
-    """Two thirds of ten to n1, and a quarter of that to its first child."""
+    """n1 gets two thirds of ten, and its first child a quarter of that."""
     containers = {"root.n1.a": (1,), "root.n1.b": (1,), "root.n2.c": (1,)}
     weights = {"root.n1": 2.0, "root.n1.b": 3.0}
     found = static_counts(containers, weights, (12,))
@@ -24,7 +24,9 @@ def test_weights_count_at_every_level() -> None:
 
 
 def test_the_steady_phase() -> None:
-    """From some seconds after everybody's first task to anybody's last; AMs are no tasks."""
+    """It lasts from some seconds after the last queue's first task until the first queue's last
+    task; AMs are not tasks.
+    """
     rows = [("a", True, 0), ("a", False, 10), ("b", False, 400), ("b", False, 9000),
             ("a", False, 7000), ("a", True, 9999)]  # fmt: skip
     frame = pl.DataFrame(rows, schema=ROWS, orient="row")

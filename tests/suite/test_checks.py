@@ -72,8 +72,8 @@ def test_a_warm_up_must_fit_too(tmp_path: Path) -> None:
 
 
 def test_a_scheduler_that_counts_memory_alone_needs_no_vcores(tmp_path: Path) -> None:
-    """YARN's FIFO does, and Capacity where the configuration says so; Capacity as it comes does
-    not.
+    """YARN's FIFO counts only memory, and so does Capacity if the configuration says so; Capacity
+    without such a setting counts vcores too.
     """
     jobs, node = "jobs: [{benchmark: scan}]", [(2048, 1)]
     check_room(study(tmp_path, jobs, ("stock:fifo",)), node, "make some")
@@ -82,7 +82,7 @@ def test_a_scheduler_that_counts_memory_alone_needs_no_vcores(tmp_path: Path) ->
 
 
 def test_another_user_on_the_embedded_cluster_is_refused_at_its_line(tmp_path: Path) -> None:
-    """The compose cluster has them all."""
+    """The compose cluster has all users."""
     jobs = "jobs:\n- {benchmark: sort}\n- {benchmark: sort, user: alice}"
     with pytest.raises(InputError) as caught:
         study(tmp_path, jobs, on="local")
@@ -92,7 +92,9 @@ def test_another_user_on_the_embedded_cluster_is_refused_at_its_line(tmp_path: P
 
 
 def test_a_queue_that_a_policy_lacks_is_named_at_its_line_once(tmp_path: Path) -> None:
-    """Whatever the number of jobs of the entry; a job without a queue has the default one."""
+    """The queue is named once, whatever the number of jobs of the entry; a job without a queue has
+    the default one.
+    """
     (tmp_path / "two.yml").write_text("version: 1\npolicy: drf\nqueues: {a: {}, b: {}}\n")
     jobs = "jobs:\n- {benchmark: sort, count: 3}\n- {benchmark: sort, queue: root.c}"
     with pytest.raises(InputError) as caught:
@@ -138,7 +140,7 @@ def test_the_compose_clusters_nodes_are_those_that_run(
 def test_the_command_asks_before_it_begins(
     tmp_path: Path, on: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The embedded cluster's are in the mix, the compose cluster's are the nodes that run."""
+    """The embedded cluster's nodes are in the mix; the compose cluster's are the nodes that run."""
     monkeypatch.setattr(mixes, "compose_nodes", lambda: [(640, 1)])
     monkeypatch.setattr(mixes, "_cluster", lambda *_: pytest.fail("it began"))
     file = tmp_path / "mine.yml"

@@ -1,4 +1,4 @@
-"""What is run for a job, word by word."""
+"""The exact command of a job, word by word."""
 
 from pathlib import PurePosixPath
 
@@ -10,7 +10,7 @@ WHERE = Where("hdfs:///in", "hdfs:///out")
 
 
 def test_a_mapreduce_job() -> None:
-    """Properties stand before the program's own arguments, input and output last."""
+    """Properties come before the program's own arguments, input and output last."""
     job = Job(BENCHMARKS["wordcount"], "small")
     said = mapreduce(job, WHERE, Submitted("w1", "root.a", {"mapreduce.job.tags": "x"}))
     assert said == [
@@ -25,7 +25,7 @@ def test_a_mapreduce_job() -> None:
 
 
 def test_sort_reads_text_and_is_told_its_reduces() -> None:
-    """Its own defaults are sequence files, and a question to the cluster."""
+    """By default Sort would read sequence files, and ask the cluster for the number of reduces."""
     said = mapreduce(Job(BENCHMARKS["sort"], "tiny"), WHERE, Submitted("s"))
     assert said[said.index("-r") + 1] == "1"
     assert said[said.index("-inFormat") + 1].endswith("KeyValueTextInputFormat")

@@ -1,4 +1,4 @@
-"""Generated inputs are the same for equal seeds, and each check refuses a result that is wrong."""
+"""Generated inputs are the same for equal seeds, and each check refuses a wrong result."""
 
 import json
 import math
@@ -48,7 +48,7 @@ def test_equal_seeds_draw_equal_inputs(name: str, tmp_path: Path) -> None:
 
 
 def test_sizes_grow() -> None:
-    """What is called larger has more rows, and never less of anything."""
+    """A larger size has more rows, and never less of anything."""
     for each in BENCHMARKS.values():
         numbers = [each.numbers(size) for size in SIZES]
         assert all(a[key] <= b[key] for a, b in pairwise(numbers) for key in a)
@@ -56,7 +56,7 @@ def test_sizes_grow() -> None:
 
 
 def test_an_input_is_made_once_and_whole(tmp_path: Path) -> None:
-    """Scan and Join share theirs; what is half there is made again."""
+    """Scan and Join share their input; an incomplete one is made again."""
     first = made(tiny("scan"), tmp_path)
     before = first.stat().st_mtime_ns
     assert made(tiny("join"), tmp_path) == first
@@ -67,7 +67,7 @@ def test_an_input_is_made_once_and_whole(tmp_path: Path) -> None:
 
 
 def test_rows_are_dealt_out() -> None:
-    """No row is lost where files do not divide them."""
+    """No row is lost if the files do not divide the rows evenly."""
     assert dealt(7, 3) == [3, 2, 2]
 
 
@@ -88,7 +88,7 @@ def test_wordcount(tmp_path: Path) -> None:
 
 
 def test_grep(tmp_path: Path) -> None:
-    """Hadoop's second job turns count and match around, and sorts the largest counts first."""
+    """Hadoop's second job swaps count and match, and sorts the largest counts first."""
     data = made(tiny("grep"), tmp_path)
     words = [word for line in lines(data) for word in line.split()]
     longest = Counter(word[: word.rindex("7") + 1] for word in words if "7" in word)
@@ -141,7 +141,7 @@ def test_terasort_over_all_parts(tmp_path: Path) -> None:
 
 
 def test_kmeans(tmp_path: Path) -> None:
-    """Sizes must be those of the centres, and the centres good ones."""
+    """Sizes must be those of the centres, and the centres must be good."""
     data = made(tiny("kmeans"), tmp_path)
     points = [tuple(map(float, line.split(","))) for line in lines(data)]
     centres = [points[0]]
@@ -161,7 +161,7 @@ def test_kmeans(tmp_path: Path) -> None:
 
 
 def test_lr(tmp_path: Path) -> None:
-    """A model that guesses is refused, and so is one that boasts."""
+    """A model that guesses is refused, and so is one that claims to be better than it is."""
     data = made(tiny("lr"), tmp_path)
     guess = {"coefficients": [0.0] * 10, "intercept": 1.0, "accuracy": 1.0}
     with pytest.raises(WrongResultError, match=r"an accuracy of 1\.0, its coefficients give"):
@@ -224,7 +224,7 @@ def test_nweight_by_hand(tmp_path: Path) -> None:
 
 
 def test_no_output_is_a_wrong_result(tmp_path: Path) -> None:
-    """A program that wrote nothing has not done its work."""
+    """A program that wrote nothing has failed."""
     data = made(tiny("sort"), tmp_path)
     (tmp_path / "out").mkdir()
     with pytest.raises(WrongResultError, match="holds no part"):

@@ -1,4 +1,4 @@
-"""The environment with pyspark: what is said where it is not there."""
+"""The environment with pyspark, and the messages if it is missing."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ def test_no_environment_names_the_command(tmp_path: Path) -> None:
 
 
 def test_half_an_environment_is_none(tmp_path: Path) -> None:
-    """An installation that was stopped left Python without the packages."""
+    """An interrupted installation, which left Python without the packages, counts as missing."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     with pytest.raises(PlaceError, match="lacks pyspark or numpy"):
@@ -37,7 +37,9 @@ def test_a_whole_environment_is_found(tmp_path: Path) -> None:
 
 
 def test_the_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An option of the command, else a variable, else the user's cache folder."""
+    """The folder comes from an option of the command, or else from a variable, or else it is the
+    user's cache folder.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("LOOMCARD_SUITE", raising=False)
     assert environment.default_folder() == tmp_path / "loomcard" / "suite"
@@ -47,7 +49,7 @@ def test_the_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow
 def test_what_pip_says_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a package cannot be had, its name is in the error."""
+    """If a package cannot be installed, its name is in the error."""
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("/no/such/pyspark-3.5.9-py3-none-any.whl\n")
     monkeypatch.setattr(environment, "REQUIREMENTS", wanted)
@@ -59,7 +61,9 @@ def test_what_pip_says_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.Mon
 def test_an_environment_that_is_current_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No pip, no network; another version of a package is fetched."""
+    """A current environment needs no pip and no network; another version of a package is
+    fetched.
+    """
     test_a_whole_environment_is_found(tmp_path)
     (tmp_path / "requirements.txt").write_bytes(environment.REQUIREMENTS.read_bytes())
     asked: list[list[str]] = []

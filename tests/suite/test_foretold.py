@@ -1,4 +1,4 @@
-"""What the simulator makes of a run's jobs, from the journal that the run left."""
+"""What the simulator predicts for a run's jobs, from the journal of the run."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNo
 SETUP = compile_config("version: 1\nkind: policy\npolicy: fifo\n", "fifo")
 
 YARN = "application_1700000000000_{:04}"
-"""What the simulator's journal calls its applications, by their number."""
+"""The names of applications in the simulator's journal, by their number."""
 
 
 def application(name: str, submit_ms: int, priority: int, tasks: int) -> ScenarioApplication:
@@ -26,7 +26,7 @@ RAN = Scenario(
     "mix", 1, ["memory_mb", "vcores"],
     [ScenarioNode("n1", "/r1", (4096, 8)), ScenarioNode("n2", "/r1", (4096, 8))],
     [
-        application("first", 0, 20, 2),  # a warm-up, nobody's job
+        application("first", 0, 20, 2),  # a warm-up, not a job of the mix
         application("second", 60_000, 20, 4),
         application("third", 65_000, 0, 6),  # as Spark asks for its executors
     ],
@@ -35,8 +35,8 @@ RAN = Scenario(
 
 
 def test_a_run_is_foretold_job_by_job(tmp_path: Path) -> None:
-    """What the simulator ran it foretells: the same jobs, as late as they were and as long. Jobs of
-    others in the journal are left out, and executors under priority 0 are no AMs.
+    """The prediction of a run of the simulator is exact: the same jobs, as late and as long as they
+    were. Other jobs in the journal are left out, and executors with priority 0 are not AMs.
     """
     measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
     names = {YARN.format(2): "1-sort", YARN.format(3): "2-join"}
@@ -59,7 +59,7 @@ def test_a_run_is_foretold_job_by_job(tmp_path: Path) -> None:
 
 
 def test_an_am_asks_as_long_after_its_start_as_it_did(tmp_path: Path) -> None:
-    """A Spark driver starts for long, and MapReduce's AM does not: neither counts for the other."""
+    """A Spark driver starts slowly, and MapReduce's AM does not: neither counts for the other."""
     late = [replace(app, am_start_ms=20_000 * (app.id == "third")) for app in RAN.applications]
     ran = replace(RAN, applications=late)
     measured = simulate(ran, SETUP, policy="fifo", journal=tmp_path / "journal")
@@ -69,7 +69,7 @@ def test_an_am_asks_as_long_after_its_start_as_it_did(tmp_path: Path) -> None:
 
 
 def test_a_job_that_did_not_end_has_no_error(tmp_path: Path) -> None:
-    """Its completion is not known, and neither is how far off the simulator is."""
+    """If its completion is unknown, the error of the simulator is unknown, too."""
     measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
     names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
     predicted = foretell(tmp_path / "journal", SETUP, measured, names)
@@ -79,7 +79,9 @@ def test_a_job_that_did_not_end_has_no_error(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_places_by_heartbeats_is_foretold_too(tmp_path: Path) -> None:
-    """A journal's nodes report at once, and such a policy would place nothing."""
+    """A policy that needs heartbeats is predicted too: with a journal's nodes, which report at
+    once, it would place nothing.
+    """
     measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
     names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
     needs = SETUP | {"needs": ["heartbeats"]}

@@ -19,8 +19,8 @@ from loomcard.suite.hibench.workloads import workload
 
 @dataclass
 class FakeRest:
-    """An application for each call of the stand-in's `hadoop`, in the given state; it has
-    ended at the second look.
+    """Return an application for each call of the stand-in's `hadoop`, in the given state; it has
+    ended when it is looked at the second time.
     """
 
     state: str = "SUCCEEDED"
@@ -75,7 +75,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_workloads_run_beside_each_other(there: Installation) -> None:
-    """Each has its own report, data and configuration; HiBench's folder is left as it was."""
+    """Each has its own report, data and configuration; HiBench's folder is not changed."""
     before = files(there.home)
     ran = driven(there, FakeRest(), "wordcount", "sort", queue="root.a")
     assert [each.wrong for each in ran] == ["", ""]
@@ -99,7 +99,7 @@ def test_a_step_that_fails_is_named(there: Installation) -> None:
 
 
 def test_the_error_is_shown_not_the_last_line(there: Installation) -> None:
-    """After a job that failed, HiBench shows a log that is written on terminals alone."""
+    """After a failed job, HiBench shows a log that is written only on terminals."""
     said = "Error: java.lang.NullPointerException: no dictionary"
     tail = "tail: cannot open bench.log"
     script = there.home / "bin/workloads/micro/sort/prepare/prepare.sh"
@@ -111,14 +111,14 @@ def test_the_error_is_shown_not_the_last_line(there: Installation) -> None:
 
 
 def test_scripts_that_end_well_without_a_report_have_failed(there: Installation) -> None:
-    """Mahout's and Hive's scripts do not look at what their program's status was."""
+    """Mahout's and Hive's scripts do not check the status of their program."""
     (there.home / "silent").touch()
     [ran] = driven(there, FakeRest(), "kmeans")
     assert "HiBench reports nothing" in ran.wrong
 
 
 def test_an_earlier_run_under_the_same_tag_counts_for_nothing(there: Installation) -> None:
-    """Neither its line in the report nor its applications."""
+    """Neither its line in the report nor its applications count."""
     driven(there, FakeRest(), "kmeans")
     (there.home / "silent").touch()
     [ran] = driven(there, FakeRest(), "kmeans")
@@ -127,7 +127,7 @@ def test_an_earlier_run_under_the_same_tag_counts_for_nothing(there: Installatio
 
 
 def test_yarn_has_the_last_word(there: Installation) -> None:
-    """A job that failed there has failed, and one that was never seen did not run there."""
+    """A job that failed on YARN has failed, and one that YARN never saw did not run there."""
     [ran] = driven(there, FakeRest(state="KILLED"), "sort")
     assert ran.wrong == "application_1_0000 KILLED"
     [ran] = driven(there, FakeRest(seen=False), "sort")
@@ -138,7 +138,7 @@ def test_yarn_has_the_last_word(there: Installation) -> None:
 def test_a_script_that_only_nodes_have_is_not_the_clients(
     there: Installation, tmp_path: Path, there_too: bool
 ) -> None:
-    """A client would try to run it for the racks of nodes."""
+    """A client would try to run it to find the racks of nodes."""
     script, core = tmp_path / "rack-of", tmp_path / "conf" / "core-site.xml"
     more = f"<property><name>net.topology.script.file.name</name><value>{script}</value></property>"
     core.write_text(core.read_text().replace("</configuration>", f"{more}</configuration>"))
@@ -154,14 +154,14 @@ def test_a_script_that_only_nodes_have_is_not_the_clients(
 def test_the_mapreduce_queue_and_tag_are_in_the_runs_own_site_file(
     there: Installation, tmp_path: Path
 ) -> None:
-    """HiBench has no key for them; what else the file says stays."""
+    """HiBench has no key for them; the other content of the file stays."""
     settings = RunSettings(tmp_path / "one", "t1", "small", "root.b", more={"spark.x": "1"})
     variables = write(settings, there, cluster(there))
     text = (tmp_path / "one" / "hadoop-conf" / "mapred-site.xml").read_text()
     for wanted in ("root.b", "t1", "kept"):
         assert wanted in text
     assert "old" not in text
-    # Else a generator would not find what the distributed cache has linked beside it.
+    # Otherwise a generator would not find what the distributed cache links beside it.
     assert "<name>mapreduce.job.working.dir</name><value>.</value>" in text
     ours = (Path(variables["HIBENCH_CONF_FOLDER"]) / "zz-loomcard.conf").read_text()
     assert "hibench.scale.profile small\n" in ours
@@ -180,7 +180,7 @@ def test_a_spark_run_is_told_queue_and_tag(there: Installation, tmp_path: Path) 
 def test_the_doctor_names_what_is_missing(
     there: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line each, with what to do; what is there is shown with its place."""
+    """There is a line for each, with what to do; a part that exists is shown with its place."""
     monkeypatch.setenv("PATH", "/nowhere")
     found = {each.what: each for each in checks(there, [(workload("kmeans"), "spark")])}
     missing = {name for name, each in found.items() if each.missing}
@@ -190,7 +190,7 @@ def test_the_doctor_names_what_is_missing(
 
 
 def test_where_no_hibench_is_its_parts_are_not_missed(tmp_path: Path) -> None:
-    """The folder that was named is shown; what else is needed stands below it."""
+    """The folder that was named is shown; the other parts that are needed come below it."""
     found = checks(Installation(tmp_path, Path()), [(workload("sort"), "spark")])
     assert found[0].missing
     assert f"{tmp_path} is not HiBench" in found[0].remedy
@@ -217,7 +217,7 @@ def test_the_doctors_exit_status(
     found = {each["what"]: each for each in json.loads(capsys.readouterr().out)}
     assert not found["spark-submit"]["missing"]
     words[2:5] = ["sort:hadoop"]
-    # As a version manager's stand-in does for a version that was not chosen.
+    # Like a version manager's stand-in for a version that is not selected.
     (path / "python2").write_text("#!/bin/sh\nexit 127\n")
     assert command(words) == 1
     assert "missing  python2: none runs, and HiBench's scripts" in capsys.readouterr().out
@@ -248,7 +248,7 @@ def test_bad_input_is_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Options first, then what is missing; a scale of the user's own is one."""
+    """Errors in options come first, then what is missing; a scale of the user's own is allowed."""
     monkeypatch.setenv("PATH", "/nowhere")
     (there.home / "conf" / "workloads").mkdir()
     (there.home / "conf" / "workloads" / "sort.conf").write_text("hibench.sort.mine.datasize 1\n")
@@ -266,7 +266,9 @@ def test_a_folder_without_configuration_is_named(tmp_path: Path) -> None:
 def test_the_launchers_refuse_what_they_cannot(
     there: Installation, tmp_path: Path, name: str
 ) -> None:
-    """HiBench calls `hadoop fs`, `jar` and `version`, and `yarn node`; nothing else is silent."""
+    """HiBench calls `hadoop fs`, `jar` and `version`, and `yarn node`; any other call is
+    refused.
+    """
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "hadoop-common-3.4.2.jar").touch()
     ours = Installation(there.home, tmp_path / "jars")

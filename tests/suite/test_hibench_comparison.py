@@ -1,4 +1,4 @@
-"""HiBench's workloads under one policy after the other, and what is left of them after Ctrl-C."""
+"""HiBench's workloads under one policy after the other, and what remains of them after Ctrl-C."""
 
 import json
 import os
@@ -27,8 +27,9 @@ DEADLINE_S = 240
 
 
 class Manager(ThreadingHTTPServer):
-    """A ResourceManager to which each call of the stand-in's `hadoop` is an application. A run of
-    a workload that HiBench holds goes on until it is killed; `events` has what came, in order.
+    """A ResourceManager that turns each call of the stand-in's `hadoop` into an application. A run
+    of a workload that HiBench has continues until it is killed; `events` records what came, in
+    order.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -95,7 +96,7 @@ class Answering(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the tests' output is the tests'."""
+        """Print nothing, because it would mix with the tests' output."""
 
 
 @contextmanager
@@ -141,13 +142,13 @@ def steps(manager: Manager) -> list[str]:
 
 
 def test_every_input_is_there_before_the_first_run(there: Installation, manager: Manager) -> None:
-    """HiBench's generators know no seed, so policies are compared on one input; and no run that
-    counts shares the cluster with a generator.
+    """HiBench's generators take no seed, so policies are compared on one input. No run that counts
+    shares the cluster with a generator.
     """
     results = compared(there, manager, "sort", "wordcount")
     assert not results.failed
     assert steps(manager) == ["prepare"] * 2 + ["hadoop"] * 4
-    # The first policy for the inputs, and again right before its runs, as the second.
+    # The first policy is applied for the inputs, and again right before its runs, as the second.
     assert manager.events == ["policy 0", "policy 2", "policy 4"]
     assert [row["policy"] for row in results.prepared] == ["drf"] * 2
     assert [row["policy"] for row in results.runs] == ["drf"] * 2 + ["fifo"] * 2
@@ -168,7 +169,9 @@ def test_a_workload_without_input_is_not_run(there: Installation, manager: Manag
 def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
     there: Installation, manager: Manager, tmp_path: Path
 ) -> None:
-    """By the tags that the run gave; its scripts end with all that they started."""
+    """Applications are killed by the tags that the run gave; its scripts end with all that they
+    started.
+    """
     (there.home / "hold-micro.sort").touch()
     (tmp_path / "calls").write_text("--config x jar y hadoop z/micro.sort queue= tag=another\n")
     words = ["hibench", "run", "wordcount", "sort", "--framework", "hadoop", "--at-a-time", "2"]
@@ -202,7 +205,7 @@ def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
 
 
 def wait_for_a_run(process: "subprocess.Popen[str]", out: Path, held: Path) -> None:
-    """Until one run was measured, and the other is at work."""
+    """Wait until one run was measured and the other is running."""
 
     def begun() -> bool:
         assert process.poll() is None, process.communicate()
@@ -213,7 +216,7 @@ def wait_for_a_run(process: "subprocess.Popen[str]", out: Path, held: Path) -> N
 
 
 def wait_for_the_end(number: str) -> None:
-    """Until the process has ended; its parent may not have looked after it yet."""
+    """Wait until the process has ended; its parent may not have read its status yet."""
     status = Path("/proc") / number.strip() / "stat"
     wait_until(
         lambda: not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z",

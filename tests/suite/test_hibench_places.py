@@ -1,4 +1,4 @@
-"""Where HiBench's workloads go: clusters that run, and what their clients must know of them."""
+"""Where HiBench's workloads run: running clusters, and what their clients must know of them."""
 
 import socket
 from pathlib import Path
@@ -16,7 +16,9 @@ from loomcard.suite.hibench.places import Compose, ConfiguredCluster, policies
 def test_clients_of_the_compose_cluster_know_its_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every container's address, and this machine's own, where executors call the driver back."""
+    """They get every container's address, and this machine's own, which executors use to reach the
+    driver.
+    """
     running = [Service("namenode", "p-namenode-1", "running", "", {})]
     compose = SimpleNamespace(project="p", conf_dir=tmp_path, status=lambda: running)
     network = {"IPAddress": "172.18.0.3", "Gateway": "172.18.0.1"}
@@ -48,7 +50,7 @@ def test_clients_of_the_compose_cluster_know_its_names(
 
 
 def test_a_stock_scheduler_cannot_be_brought_into_a_cluster_that_runs(tmp_path: Path) -> None:
-    """Policies are swapped; a stock scheduler needs another start of the ResourceManager."""
+    """Policies can be swapped; a stock scheduler needs a restart of the ResourceManager."""
     applied: list[str] = []
     rest: Any = SimpleNamespace(apply_policy=lambda _, name: applied.append(name))
     [ours] = policies(["drf"], "local")

@@ -1,4 +1,4 @@
-"""Mixes: what a file may say, what is said of mistakes, and the jobs that come of it."""
+"""Mixes: what a file may contain, the messages for mistakes, and the jobs of a mix."""
 
 import json
 import re
@@ -20,7 +20,7 @@ def mix(tmp_path: Path, text: str) -> Mix:
 
 
 def test_jobs_come_one_after_the_other(tmp_path: Path) -> None:
-    """A stated time counts for the first of several; the next comes `every_s` later."""
+    """A stated time counts for the first of several jobs; the next comes `every_s` later."""
     text = (
         "every_s: 5\njobs:\n- {benchmark: sort, count: 2, user: bob}\n"
         "- {benchmark: join, at_s: 2.5, queue: root.a, tags: [x, tiny]}\n- {benchmark: lr}\n"
@@ -37,7 +37,7 @@ def test_jobs_come_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_shuffled_jobs_are_the_same_under_every_policy(tmp_path: Path) -> None:
-    """A repetition's order is drawn from its number; times stay, jobs change places."""
+    """The number of a repetition decides its order; times stay, jobs change places."""
     names = [{"benchmark": name} for name in ("sort", "join", "lr", "scan", "bayes", "kmeans")]
     shuffled = mix(tmp_path, f"every_s: 1\nshuffled: true\njobs: {names}\n")
     orders = [[each.job.benchmark.name for each in arrivals(shuffled, n)] for n in (1, 1, 2)]
@@ -70,7 +70,7 @@ def test_an_unknown_benchmark_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["queue", "user", "benchmark", "profile"])
 def test_a_bad_name_is_told_which_characters_it_may_have(tmp_path: Path, key: str) -> None:
-    """In words, not as a regular expression; editors get that from the schema."""
+    """The message is in words, not a regular expression; editors get that from the schema."""
     job = {"benchmark": "sort"} | {key: "root/a b"}
     with pytest.raises(FindingsError) as said:
         mix(tmp_path, f"jobs:\n- {job}\n")
@@ -82,7 +82,7 @@ def test_a_bad_name_is_told_which_characters_it_may_have(tmp_path: Path, key: st
 
 
 def test_executors_are_for_spark_jobs(tmp_path: Path) -> None:
-    """Two each, unless the mix says how many; a MapReduce job has none."""
+    """A Spark job has two, unless the mix says how many; a MapReduce job has none."""
     spark = mix(tmp_path, "jobs:\n- {benchmark: lr}\n- {benchmark: join, executors: 6}\n")
     assert [each.executors for each in arrivals(spark, 1)] == [2, 6]
     with pytest.raises(FindingsError) as said:
@@ -92,8 +92,8 @@ def test_executors_are_for_spark_jobs(tmp_path: Path) -> None:
 
 
 def test_a_profile_is_the_mixs_or_the_jobs(tmp_path: Path) -> None:
-    """Its properties and the tag of the job's reduces reach every MapReduce job; Spark's know none
-    of them.
+    """Its properties and the tag of the job's reduces reach every MapReduce job, and no Spark
+    job.
     """
     jobs = "jobs:\n- {benchmark: sort, size: small}\n- {benchmark: lr}\n"
     sort, lr = arrivals(mix(tmp_path, f"profile: coupling\n{jobs}"), 1)
@@ -131,7 +131,7 @@ def test_mixes_that_ship_can_be_read() -> None:
 
 
 def test_a_mix_of_names() -> None:
-    """What the command line names runs once each, all at once."""
+    """Each job that the command line names runs once, all at once."""
     found = arrivals(one_each(["sort", "lr"], "small"), 1)
     assert [(each.id, each.job.size, each.at_ms) for each in found] == [
         ("1-sort", "small", 0),
@@ -140,7 +140,7 @@ def test_a_mix_of_names() -> None:
 
 
 def test_other_benchmarks_make_a_mix_of_another_name() -> None:
-    """Or the results of one would take the place of the other's."""
+    """The name differs, so that the results of one do not replace those of the other."""
     assert one_each(["sort", "lr"], "small").name == "sort-lr-small"
     assert one_each(["sort", "lr"], "tiny").name == "sort-lr-tiny"
     many = one_each([*BENCHMARKS], "tiny").name
@@ -153,7 +153,7 @@ def test_the_schema_knows_every_key() -> None:
 
 
 def test_the_page_shows_a_mix_that_can_be_read(tmp_path: Path) -> None:
-    """A copy from docs/benchmarks/suite.md is a mix."""
+    """A copy of the example in docs/benchmarks/suite.md is a mix."""
     page = (Path(__file__).parents[2] / "docs" / "benchmarks" / "suite.md").read_text()
     [text] = re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     file = tmp_path / "copied.yml"

@@ -28,7 +28,7 @@ jobs:
 
 
 def loomcard(*words: str) -> str:
-    """What the command says; it must succeed."""
+    """Return the output of the command, which must succeed."""
     command = [str(Path(sys.executable).parent / "loomcard"), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
@@ -37,7 +37,7 @@ def loomcard(*words: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder to work in, and two nodes on free ports under fifo."""
+    """An empty working folder, and two nodes on free ports under fifo."""
     monkeypatch.setenv("COMPOSE_PROJECT_NAME", f"loomcard-suite-{os.getpid()}")
     for name in ("NAMENODE", "RESOURCEMANAGER", "JOBHISTORY"):
         monkeypatch.setenv(f"LOOMCARD_{name}_PORT", "0")
@@ -52,14 +52,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def accounts(out: Path) -> dict[str, dict[str, Any]]:
-    """What each measured run's manifest keeps of its jobs, by policy."""
+    """Return what each measured run's manifest says of its jobs, by policy."""
     ran = [run for run in read_json(out / "results.json") if "foretold" not in run["policy"]]
     return {run["policy"]: read_json(out / run["folder"] / "manifest.json")["suite"] for run in ran}
 
 
 def test_a_policy_and_a_stock_scheduler_run_users_jobs(folder: Path) -> None:
-    """Every result is right, the policy allocated every container, its run is foretold; afterwards
-    the cluster is as it was, and nothing of the suite is left on it.
+    """Every result is right, the policy allocated every container, and its run is predicted.
+    Afterwards the cluster is in its earlier state, and nothing of the suite is left on it.
     """
     (folder / "mine.yml").write_text(MIX)
     compose = ComposeCluster.here()

@@ -1,10 +1,12 @@
-"""What the compose cluster's logs tell of a run."""
+"""What the compose cluster's logs say about a run."""
 
 from loomcard.suite.on_docker import task_containers
 
 
 def test_an_attempts_first_container_is_its_ams() -> None:
-    """Whatever its number, and again in the next attempt; a restart's epoch counts for more."""
+    """The first container is the AM's whatever its number, and again in the next attempt; a
+    restart's epoch counts for more.
+    """
     names = [
         "container_1700000000000_0001_01_000002",
         "container_1700000000000_0001_01_000003",

@@ -1,5 +1,5 @@
-"""The suite on a real YARN, as docs/benchmarks/suite.md begins: MapReduce and Spark jobs, results
-checked, policies swapped while the cluster is up.
+"""The suite on a real YARN, as at the begin of docs/benchmarks/suite.md: MapReduce and Spark jobs,
+checked results, and policies swapped while the cluster is up.
 """
 
 import os
@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "benchmarks" / "suite.md").read_text()
 
 
 def commands() -> list[str]:
-    """The lines of the page's first block."""
+    """Return the lines of the page's first block."""
     block = re.search(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     assert block is not None
     return block[1].splitlines()
@@ -27,7 +27,7 @@ def commands() -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in, the command on the path; the environment is made once."""
+    """An empty working folder, with the command on the path; the environment is made once."""
     binaries = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("LOOMCARD_SUITE", os.environ.get("LOOMCARD_SUITE", f"{ROOT}/build/suite"))
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_command_of_the_page_works(folder: Path) -> None:
-    """Each exits with 0: every result is right, every container is the named policy's."""
+    """Each exits with 0: every result is right, and the named policy decided every container."""
     for command in commands():
         done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

@@ -1,4 +1,6 @@
-"""A study: its order, what is skipped, and what counts as wrong. On a cluster without YARN."""
+"""A study: its order, what is skipped, and what counts as wrong. The cluster is one without
+YARN.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -31,7 +33,7 @@ def study(tmp_path: Path, policies: tuple[str, ...] = ("fifo",), repeats: int = 
 
 
 def test_no_policy_always_comes_first(tmp_path: Path) -> None:
-    """The order turns from repetition to repetition."""
+    """The order changes from repetition to repetition."""
     turned = study(tmp_path, ("fifo", "drf", "stock:capacity"), 3).order
     names = ["fifo", "drf", "stock:capacity"]
     assert [cell.policy for cell in turned] == [
@@ -43,7 +45,9 @@ def test_no_policy_always_comes_first(tmp_path: Path) -> None:
 
 
 def test_a_run_leaves_what_reports_read(tmp_path: Path) -> None:
-    """Every job with its times, every container, and the account of results and allocations."""
+    """A run leaves every job with its times, every container, and the counts of results and
+    allocations.
+    """
     cluster = FakeCluster(tmp_path)
     finished = run_study(study(tmp_path, ("fifo", "drf")), cluster, tmp_path / "out", ignored)
     assert finished.problems == []
@@ -62,7 +66,7 @@ def test_a_run_leaves_what_reports_read(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_foretold_is_measured_all_the_same(tmp_path: Path) -> None:
-    """A journal that is missing says so in the manifest, and the run counts."""
+    """The manifest says that the journal is missing, and the run counts."""
     cluster = FakeCluster(tmp_path)
     cluster.journal = lambda *_: Journal(tmp_path / "none", {})
     finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
@@ -80,8 +84,8 @@ def grep_and_sort(tmp_path: Path, submitters: int = 4) -> Study:
 
 
 def test_greps_second_job_is_a_job_of_its_own(tmp_path: Path) -> None:
-    """One client submits both, and the second leaves the result. While the client waits for the
-    first one, another client may submit.
+    """One client submits both jobs, and the second writes the result. While the client waits for
+    the first one, another client may submit.
     """
     cluster = FakeCluster(tmp_path, slow={"1-grep"})
     finished = run_study(grep_and_sort(tmp_path, 1), cluster, tmp_path / "out", ignored)
@@ -100,7 +104,7 @@ def test_greps_second_job_is_a_job_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_second_job_that_never_came_is_a_problem(tmp_path: Path) -> None:
-    """So is a wrong result of it; the first job has none."""
+    """A wrong result of it is a problem too; the first job has none."""
     cluster = FakeCluster(tmp_path, silent={"1-grep-sort"})
     [said] = run_study(grep_and_sort(tmp_path), cluster, tmp_path / "out", ignored).problems
     assert "1-grep-sort: was not submitted: its client ended before" in said
@@ -110,7 +114,7 @@ def test_a_second_job_that_never_came_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_submitters_are_a_pool(tmp_path: Path) -> None:
-    """No more clients at a time than the mix allows."""
+    """There are never more clients at a time than the mix allows."""
     cluster = FakeCluster(tmp_path)
     run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
     assert (len(cluster.submitted), cluster.most_clients) == (3, 2)
@@ -130,7 +134,7 @@ def test_what_has_run_is_skipped_until_something_changes(tmp_path: Path) -> None
 
 
 def test_a_wrong_result_is_a_failed_job_and_runs_again(tmp_path: Path) -> None:
-    """YARN calls it a success; the check does not."""
+    """YARN reports success, but the check does not."""
     cluster = FakeCluster(tmp_path, broken={"2-sort"})
     finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
     [said] = finished.problems
@@ -160,7 +164,7 @@ def test_a_job_that_yarn_failed_says_why(tmp_path: Path) -> None:
 def test_a_resourcemanager_that_is_late_ends_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a busy machine it may answer nothing for half a minute; one that stays silent is gone."""
+    """On a busy machine it may not answer for half a minute; one that stays silent is gone."""
     cluster = FakeCluster(tmp_path)
     answers, silent = cluster.rest.applications, [True, True]
 
@@ -180,7 +184,7 @@ def test_a_resourcemanager_that_is_late_ends_no_run(
 
 
 def test_allocates_of_the_fallback_are_a_problem(tmp_path: Path) -> None:
-    """Then it was not the named policy that scheduled."""
+    """In that case the named policy did not schedule everything."""
     cluster = FakeCluster(tmp_path)
     counts = itertools.count()
     scheduler = cluster.rest.scheduler
@@ -216,7 +220,9 @@ def test_ctrl_c_kills_what_runs_and_the_cell_runs_again(tmp_path: Path) -> None:
 def test_a_run_at_its_limit_is_told_as_such_and_the_next_policy_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What still ran counts as failed; what had ended is checked; the cell runs again."""
+    """Jobs that still ran count as failed; those that had ended are checked; the cell runs
+    again.
+    """
     cluster = FakeCluster(tmp_path)
     cluster.rest.of["2-sort"] = {"state": "RUNNING", "finalStatus": "UNDEFINED"}
     cluster.rest.of["3-sort"] = {"state": "ACCEPTED", "finalStatus": "UNDEFINED"}
@@ -242,7 +248,7 @@ def test_a_run_at_its_limit_is_told_as_such_and_the_next_policy_runs(
 
 
 def past_the_limit(run: Run) -> int:
-    """Once all jobs are submitted, the clock is past any limit."""
+    """Move the clock past any limit as soon as all jobs are submitted."""
     return 10**9 if all(job.yarn for job in run.jobs) else 0
 
 
@@ -253,7 +259,7 @@ def said_of(problems: list[str]) -> list[str]:
 def test_a_warm_up_at_its_limit_fails_the_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is no Ctrl-C either."""
+    """It does not count as Ctrl-C either."""
     cluster = FakeCluster(tmp_path)
     cluster.rest.of["warm-up-0-sort"] = {"state": "RUNNING", "finalStatus": "UNDEFINED"}
     file = tmp_path / "warm.yml"
@@ -281,7 +287,7 @@ def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 def test_an_experiment_names_mixes(tmp_path: Path) -> None:
-    """One format for simulator, player and suite: the workload's kind says which."""
+    """Simulator, player and suite have one format: the workload's kind says which one runs it."""
     (tmp_path / "sorts.yml").write_text(MIX)
     file = tmp_path / "mine.yml"
     file.write_text(
@@ -335,8 +341,8 @@ def test_a_mix_takes_no_size() -> None:
 
 
 def test_drivers_leave_room_for_executors(tmp_path: Path) -> None:
-    """A policy that is named alone gets half for AMs, and stock Capacity the same; a file says its
-    own.
+    """A policy given only by name gets half for AMs, and so does stock Capacity; a file has its own
+    value.
     """
     file = tmp_path / "mine.yml"
     file.write_text("version: 1\nkind: policy\npolicy: drf\nam_share: 80%\n")
@@ -352,4 +358,4 @@ def test_a_policy_must_be_named() -> None:
 
 
 def ignored(*_: object) -> None:
-    """Nobody watches."""
+    """Ignore progress: the test watches nothing."""

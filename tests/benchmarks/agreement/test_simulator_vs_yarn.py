@@ -1,4 +1,6 @@
-"""The comparison of engines: its figures by hand, and all of it against a cluster that is known."""
+"""The comparison of engines: its figures worked out by hand, and all of it against a known
+cluster.
+"""
 
 from dataclasses import asdict
 
@@ -30,7 +32,7 @@ def record(engine, ends):
 
 
 def known_cluster(delay_ms, am_start_ms):
-    """A "real" cluster that is the simulator with delays which only it knows."""
+    """Return a "real" cluster: the simulator with delays that only this cluster knows."""
 
     def play(scenario, policy, folder):
         real = replace(scenario, launch_delay_ms=delay_ms, am_start_ms=am_start_ms)

@@ -1,5 +1,5 @@
-"""Chaos in small: real JVMs, a real policy process, twenty faults; and a scheduler that is broken
-on purpose, on which each check must fail.
+"""Chaos in small: real JVMs, a real policy process, twenty faults. On a scheduler that is broken on
+purpose each check must fail.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ JARS = ROOT / "jvm-bridge" / "chaos" / "target" / "classpath.txt"
 
 
 def chaos(out: Path, *options: str) -> tuple[int, dict[str, Any], str]:
-    """Exit status, report and what was said of one run."""
+    """Return exit status, report and output of one run."""
     if not JARS.is_file():
         pytest.fail(f"{JARS} is missing: run `make setup` first")
     command = [sys.executable, "-m", "benchmarks.chaos", "--out", str(out), *options]
@@ -43,7 +43,9 @@ def test_twenty_faults_break_nothing(tmp_path: Path) -> None:
 @pytest.mark.cluster
 @pytest.mark.slow
 def test_fail_overs_break_nothing(tmp_path: Path) -> None:
-    """Killed or stopped: the other one takes the active one's place in full, and back again."""
+    """If the active one is killed or stopped, the other takes its place completely, and back
+    again.
+    """
     options = ["--ha", "--seed", "301", "--kinds", "rm", "--faults", "4", "--every", "2"]
     status, report, said = chaos(tmp_path, *options)
     assert report["named"] == [], said
@@ -66,7 +68,7 @@ BREAKS = {
     "leak-files": "growth of files",
     "leak-children": "growth of children",
 }
-"""What these break they do not break for each other, so one run shows them all."""
+"""These breaks do not disturb each other, so one run shows them all."""
 MORE_BREAKS = {
     "forget-release": "containers of the nodes",
     "return-twice": "negative usage",
@@ -87,7 +89,7 @@ SILENT_BREAKS = {"no-watchdog": "stall", "spill-capsules": "capsules"}
 def test_each_check_fails_on_a_broken_scheduler(
     tmp_path: Path, breaks: dict[str, str], kind: str
 ) -> None:
-    """A check that cannot fail proves nothing: each is seen to find what it is there for."""
+    """Each check finds the break that it exists for: a check that cannot fail proves nothing."""
     options = ["--kinds", kind, "--faults", "5", "--patience", "0.15"]
     status, report, said = chaos(tmp_path, "--break", ",".join(breaks), *options)
     assert status == 1, said

@@ -23,7 +23,7 @@ APP = "application_1_0001"
 
 
 def states() -> State:
-    """A cluster of one node on which one application holds one container and waits for two."""
+    """Return a cluster of one node on which one application has one container and waits for two."""
     held = {"application": APP, "number": 5, "node": NODE, "size": [1024, 1]}
     node = {"capacity": [8192, 8], "free": [7168, 7], "label": "", "shared": False}
     queue = {"used": [1024, 1], "used_by_masters": [0, 0], "containers": 1}
@@ -52,7 +52,7 @@ def compared(found: State) -> list[str]:
 
 
 def test_equal_states_agree() -> None:
-    """Nothing is reported where nothing is wrong."""
+    """Nothing is reported if nothing is wrong."""
     assert compared(states()) == []
 
 
@@ -76,21 +76,21 @@ WRONG: dict[str, Callable[[State], Any]] = {
 
 @pytest.mark.parametrize("invariant", WRONG)
 def test_one_thing_wrong_is_reported_by_its_name(invariant: str) -> None:
-    """Each comparison finds what it is there for."""
+    """Each comparison finds the error that it exists for."""
     found = states()
     WRONG[invariant](found)
     assert invariant in {text.split(":")[0] for text in compared(found)}
 
 
 def test_a_container_on_a_node_only_is_reported() -> None:
-    """What the ResourceManager forgot runs on, and is found."""
+    """A container that the ResourceManager forgot and that still runs is found."""
     found = states()
     found["load"]["containers"]["c6"] = {"node": NODE, "size": [1024, 1]}
     assert compared(found) == ["containers of the nodes: c6 is on a node only"]
 
 
 def test_usage_of_a_user_counts_by_itself() -> None:
-    """A queue may be right in all and wrong by user."""
+    """A queue may be right in its sum and wrong by user."""
     found = states()
     found["rm"]["queues"]["root.a"]["users"]["u0"] = [512, 1]
     assert compared(found) == ["usage of queues: root.a counts [512, 1] for u0"]
@@ -107,7 +107,7 @@ def test_what_is_left_at_the_end_is_reported() -> None:
 
 
 def test_growth_is_bounded() -> None:
-    """Heap, threads, files and children beyond their bounds are named; some growth is not."""
+    """Heap, threads, files and children beyond their bounds are named; some growth is allowed."""
     first = {"heap_mb": 100, "threads": 50, "files": 200}
     assert growth(first, {"heap_mb": 150, "threads": 60, "files": 210}, 1) == []
     texts = growth(first, {"heap_mb": 300, "threads": 150, "files": 400}, 3)
@@ -117,7 +117,7 @@ def test_growth_is_bounded() -> None:
 
 
 def test_a_wait_is_the_clusters_but_for_pauses_and_restarts() -> None:
-    """The machine's pauses count once, however many threads saw them; a restart counts not."""
+    """The machine's pauses count once, however many threads saw them; a restart does not count."""
     assert net_wait_ms(1000, 5000, [], []) == 4000
     assert net_wait_ms(1000, 5000, [], [[2000, 1000], [2500, 1000], [9000, 500]]) == 2500
     assert net_wait_ms(1000, 5000, [(0, 4000)], [[2000, 1000]]) == 1000
@@ -125,7 +125,7 @@ def test_a_wait_is_the_clusters_but_for_pauses_and_restarts() -> None:
 
 
 def test_beside_a_silent_policy_the_watchdog_has_its_deadline() -> None:
-    """A stated rule is believed for a while more; of other faults none gives any time."""
+    """A stated rule is believed for some more time; other faults allow no more time."""
     assert allowed_wait_ms(["rm.kill", "policy.slow"], 2, 30, 500) == 2
     assert allowed_wait_ms(["rm.kill", "silent.user"], 2, 30, 500) == 32
     assert allowed_wait_ms(["silent.lies-for-ever", "silent.always"], 2, 30, 500) == 532

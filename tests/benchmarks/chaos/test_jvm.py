@@ -1,4 +1,4 @@
-"""Which processes `make chaos` takes for policy processes."""
+"""Which processes `make chaos` considers policy processes."""
 
 import os
 import subprocess
@@ -9,8 +9,8 @@ WAIT = "read line"
 
 
 def test_only_a_process_with_a_secret_is_a_policy_process() -> None:
-    """A `chmod` of the ResourceManager's store is its child too, and must not be stopped: the
-    store would wait for it for ever.
+    """A `chmod` of the ResourceManager's store is its child too, and must not be stopped: the store
+    would wait for it for ever.
     """
     shell = ["sh", "-c", WAIT, "policy"]
     with (

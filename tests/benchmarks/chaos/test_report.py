@@ -1,4 +1,4 @@
-"""The report of `make chaos`, and where a resumed run goes on."""
+"""The report of `make chaos`, and where a resumed run continues."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,9 @@ LINES = [
 
 
 def test_the_report_counts_by_kind() -> None:
-    """Faults, those that could not be done, longest stalls and violations with where to look."""
+    """It has faults, those that could not be done, longest stalls, and violations with where to
+    look.
+    """
     found = summary(LINES)
     assert (found["faults"], found["comparisons"], found["longest_stall_ms"]) == (2, 1, 2500)
     assert found["kinds"]["rm.kill"] == {"faults": 2, "not_done": 1, "longest_stall_ms": 700}
@@ -29,8 +31,8 @@ def test_the_report_counts_by_kind() -> None:
 
 
 def test_a_resumed_run_goes_on_after_the_last_fault(tmp_path: Path) -> None:
-    """A torn last line is left out; another seed's log is refused; a new run begins at 0, as does
-    one whose faults are all done.
+    """An incomplete last line is left out. Another seed's log is refused. A new run begins at 0,
+    and so does one whose faults are all done.
     """
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps(line) + "\n" for line in LINES) + '{"line": "fau')

@@ -1,4 +1,4 @@
-"""A check of `make chaos` is never left out in silence."""
+"""No check of `make chaos` is left out silently."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ FIGURES = {"rounds": 7, "heap_mb": 1, "threads": 1, "files": 1}
 
 
 class AlwaysCalm:
-    """A cluster that holds nothing and is calm as often as ``answers`` say, then never."""
+    """A cluster without containers that is calm as often as ``answers`` says, then never."""
 
     def __init__(self, *answers: bool) -> None:
         self._answers = list(answers)
@@ -43,7 +43,7 @@ class AlwaysCalm:
 
 
 def checked(folder: Path, cluster: AlwaysCalm) -> list[str]:
-    """The lines of the log after one check."""
+    """Return the lines of the log after one check."""
     run = Run(Log(folder / "log.jsonl", 1), 1, ("rm.kill",), str, patience=0.01)
     cluster.files.state = folder / "state"
     run.cluster = cast(Cluster, cluster)
@@ -53,17 +53,17 @@ def checked(folder: Path, cluster: AlwaysCalm) -> list[str]:
 
 
 def test_a_check_is_made_though_an_application_starts_in_between(tmp_path: Path) -> None:
-    """The cluster was calm once: what moves on is for the comparison to wait for."""
+    """The cluster was calm once; the comparison waits for what still moves."""
     assert checked(tmp_path, AlwaysCalm(True)) == ["figures", "check"]
 
 
 def test_a_cluster_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
-    """Nothing can be compared then, and the log says so."""
+    """Nothing can be compared in that case, and the log says so."""
     assert checked(tmp_path, AlwaysCalm()) == ["not back"]
 
 
 def test_a_capsule_that_others_may_read_is_a_violation(tmp_path: Path) -> None:
-    """The folder is looked at in each check, wherever it lies below the state folder."""
+    """Each check looks at the folder, wherever it is below the state folder."""
     folder = tmp_path / "state" / "rm1" / "capsules"
     folder.mkdir(parents=True)
     for name, mode in (("capsule-1.zip", 0o600), ("capsule-2.zip", 0o644)):

@@ -1,4 +1,4 @@
-"""Which fault comes when follows from the seed alone."""
+"""The seed alone decides which fault comes when."""
 
 from collections import Counter
 
@@ -15,14 +15,14 @@ def test_the_same_seed_gives_the_same_faults() -> None:
 
 
 def test_every_kind_comes_once_in_each_round() -> None:
-    """No kind is left out by chance, and no order is the same twice."""
+    """No kind is left out by chance, and no order comes twice."""
     kinds = [fault(3, index).kind for index in range(2 * len(PLAIN_KINDS))]
     assert Counter(kinds) == dict.fromkeys(PLAIN_KINDS, 2)
     assert kinds[: len(PLAIN_KINDS)] != kinds[len(PLAIN_KINDS) :]
 
 
 def test_faults_overlap_and_five_hundred_fit_into_an_hour() -> None:
-    """The pauses alone take less than 45 minutes, and are shorter than what the faults last."""
+    """The pauses alone take less than 45 minutes, and are shorter than the faults."""
     faults = [fault(1, index) for index in range(500)]
     assert sum(one.pause_s for one in faults) < 45 * 60
     assert sum(one.lasts_s for one in faults) > sum(one.pause_s for one in faults)
@@ -30,11 +30,11 @@ def test_faults_overlap_and_five_hundred_fit_into_an_hour() -> None:
 
 
 def test_only_the_wanted_kinds_come() -> None:
-    """A run may be narrowed to a few kinds, to look into them."""
+    """A run can be limited to a few kinds, to study them."""
     wanted = ("rm.kill", "policy.kill")
     assert {fault(1, index, wanted).kind for index in range(20)} == set(wanted)
 
 
 def test_each_kind_of_the_schedule_can_be_done() -> None:
-    """The schedule names nothing that nobody carries out."""
+    """There is a function for every kind in the schedule."""
     assert set(PLAIN_KINDS) | set(PAIR_KINDS) == set(KINDS)

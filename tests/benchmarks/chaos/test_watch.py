@@ -1,4 +1,4 @@
-"""What `make chaos` takes for the machine's part of a wait."""
+"""Which part of a wait `make chaos` attributes to the machine."""
 
 import os
 
@@ -6,7 +6,7 @@ from benchmarks.chaos.watch import ProcessorWatch, waited_ms
 
 
 def test_a_process_that_waits_for_a_processor_is_noted() -> None:
-    """What was waited before the first look does not count, small waits neither."""
+    """Waiting before the first look does not count, nor do small waits."""
     waited = {7: 500.0, 8: 0.0}
     watch = ProcessorWatch(lambda: waited, waited.__getitem__)
     watch.look(10_000, search=True)
@@ -17,7 +17,7 @@ def test_a_process_that_waits_for_a_processor_is_noted() -> None:
 
 
 def test_processes_that_come_and_go_are_followed() -> None:
-    """A new one is found by the next search and counts from there."""
+    """A new process is found by the next search and counts from then on."""
     waited = {7: 0.0}
     watch = ProcessorWatch(lambda: waited, lambda pid: waited.get(pid, 0.0))
     watch.look(1_000, search=True)

@@ -1,4 +1,4 @@
-"""Carbyne on real YARN: what is played, and the figures, on runs made by hand and simulated."""
+"""Carbyne on real YARN: the scenarios, and the figures, on runs made by hand and simulated ones."""
 
 import os
 
@@ -17,14 +17,14 @@ def simulated(scenario, policy):
 
 @pytest.mark.parametrize("name", list(carbyne.FIG2))
 def test_figure_2_behind_its_gate(name):
-    """The figure's means, in the simulator as they should be on YARN; heartbeats add a bit."""
+    """The simulator gives the figure's means, as YARN should; heartbeats add a little."""
     policy, asks, paper = carbyne.FIG2[name]
     ends = carbyne.gated_ends(simulated(carbyne.gated(asks), policy), carbyne.UNIT_MS)
     assert sum(ends) / 2 == pytest.approx(paper, abs=0.1)
 
 
 def test_a_job_that_comes_after_the_gate_is_no_measurement():
-    """Its time 0 would be another than the other job's."""
+    """Such a job's time 0 would differ from the other job's."""
     record = simulated(carbyne.gated("unmarked"), "drf")
     record.applications[1].demanding[0] = (20_000, 30_000)
     with pytest.raises(ValueError, match="j1 is SUCCEEDED and asked from 20000 ms on; the gate"):
@@ -40,7 +40,7 @@ def test_fifty_come_at_once_and_every_second_plans_itself():
 
 
 def test_jobs_are_compared_with_drf_seed_by_seed(tmp_path, monkeypatch):
-    """Simulated in place of played: the table's parts are of the same seed."""
+    """The jobs are simulated, not played: the parts of the table have the same seed."""
     played = []
 
     def play(scenario, config, *, folder):
@@ -60,7 +60,9 @@ def test_jobs_are_compared_with_drf_seed_by_seed(tmp_path, monkeypatch):
 
 
 def test_what_deciding_cost_while_enough_ran():
-    """CPU time of the policy process by the time that passed; 250 ms in a second is a quarter."""
+    """The cost is the policy process's CPU time divided by the time that passed; 250 ms in a second
+    is a quarter.
+    """
     seen = DecidingObserver()
     seen.samples = [Sample(1000, 100, 3), Sample(2000, 200, 50), Sample(4000, 700, 48)]
     seen.samples += [Sample(6000, 900, 44)]

@@ -1,4 +1,4 @@
-"""Coupling on real YARN: what is played, and the figures, on a run that is simulated."""
+"""Coupling on real YARN: the scenarios, and the figures, on a simulated run."""
 
 from msgspec.structs import replace
 
@@ -8,7 +8,7 @@ from loomcard.simulator import simulate
 
 
 def test_fifty_jobs_come_at_once_and_all_end():
-    """In the simulator as it must be on YARN: nothing is refused or taken back."""
+    """In the simulator, as required on YARN, nothing is refused or taken back."""
     made = coupling.fifty_jobs(1)
     assert [(app.kind, app.submit_ms) for app in made.applications] == [("mapreduce", 0)] * 50
     record = simulate(made, compile_config("version: 1\npolicy: coupling\n", "x"), policy="x")
@@ -20,9 +20,9 @@ def test_fifty_jobs_come_at_once_and_all_end():
 
 
 def test_the_papers_jobs_are_compared_with_delay_seed_by_seed(tmp_path, monkeypatch):
-    """Simulated in place of played, Figure 13's short jobs alone: the delay of delay scheduling is
-    divided like all times, jobs under coupling ask for reduces from the beginning, and figures are
-    in the workload's own seconds.
+    """Figure 13's short jobs are simulated, not played. The delay of delay scheduling is divided
+    like all times, jobs under coupling ask for reduces from the beginning, and figures are in the
+    workload's own seconds.
     """
     played = []
 
@@ -50,7 +50,9 @@ def test_the_papers_jobs_are_compared_with_delay_seed_by_seed(tmp_path, monkeypa
 
 
 def test_starvation_and_local_maps_of_a_run(tmp_path):
-    """Of Table IV's first jobs: a map elsewhere is not local, a reduce after the last map waits."""
+    """In Table IV's first jobs a map elsewhere is not local, and a reduce after the last map
+    waits.
+    """
     made = coupling.jobs_of("coupling-table4", 1, 10, "coupling")
     made = replace(made, applications=made.applications[2:5], network=None)
     record = simulate(made, compile_config("version: 1\npolicy: coupling\n", "x"), policy="x")

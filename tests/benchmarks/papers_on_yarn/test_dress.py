@@ -11,7 +11,9 @@ from scenarios import app, scenario, stage
 
 
 def run(seed: int, small: tuple[int, int], large: tuple[int, int], makespan: int) -> dress.Run:
-    """One small and one large application, each with its (wait, completion) in ms."""
+    """Return a run of one small and one large application, each with its (wait, completion) in
+    ms.
+    """
     rows = [("j1", "small", small), ("j2", "large", large)]
     return {
         "seed": seed,

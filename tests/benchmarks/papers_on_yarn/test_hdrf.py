@@ -13,7 +13,7 @@ HELD = ((220, ALONE), (120, SHARED), (0, APART))
 
 
 def record(**last: tuple[int, int]) -> RunRecord:
-    """A run in which each leaf's last container was allocated and ended at these seconds."""
+    """Return a run in which each leaf's last container was allocated and ended at these seconds."""
     found = RunRecord("hdrf", "shares", 1, "local", ["memory_mb", "vcores"], [(0, (1, 1))])
     found.applications = [ApplicationRecord(name, name, 0) for name in last]
     found.containers = [
@@ -25,7 +25,7 @@ def record(**last: tuple[int, int]) -> RunRecord:
 
 
 def shares_seen(until_s: int) -> Occupancy:
-    """The paper's counts, except that every phase begins with ten seconds of something else."""
+    """Return the paper's counts, but each phase begins with ten seconds of other counts."""
     samples = []
     for at_s in range(until_s):
         begun = max(s for s in (0, 120, 220) if at_s >= s)
@@ -39,8 +39,8 @@ def shares_seen(until_s: int) -> Occupancy:
 
 
 def test_a_phase_is_judged_by_its_last_minute():
-    """It begins when the leaver has given its last container back, and ends with the next one's
-    last allocation.
+    """A phase begins when the leaver has given back its last container, and ends with the next
+    leaver's last allocation.
     """
     found = hdrf.phases(
         record(n1_1=(90, 120), n2_2=(200, 220), n1_2=(600, 600), n2_1=(500, 550)), shares_seen(300)
@@ -75,7 +75,9 @@ def test_a_leaf_starves_that_is_below_half_of_its_guarantee_for_over_a_minute():
 
 
 def test_the_trees_guarantee_what_the_constants_say():
-    """Weights of 4 and 1 in Figure 8; in Figure 4 the leaves' guarantees add up to the cluster."""
+    """The weights in Figure 8 are 4 and 1; in Figure 4 the leaves' guarantees add up to the
+    cluster.
+    """
     assert sum(hdrf.GUARANTEES.values()) == 40
     assert "weight: 4" in hdrf.SHARES.format(policy="hdrf")
     assert hdrf.WANTED[0]["n1_1"] == pytest.approx(4 * (2 * hdrf.WANTED[0]["n2_1"]))

@@ -1,4 +1,4 @@
-"""What is read from samples of a real cluster, on samples made by hand."""
+"""What is computed from samples of a real cluster, on samples made by hand."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from loomcard.simulator import Progress
 
 
 def seen(*counts: int | None) -> Occupancy:
-    """A sample a second from 1 s on; None: the application is not there."""
+    """Return a sample per second from 1 s on; None: the application is not there."""
     samples = [{} if count is None else {"a": count} for count in counts]
     return Occupancy([(1000 * at, held) for at, held in enumerate(samples, 1)])
 
@@ -55,7 +55,7 @@ def test_a_series_has_a_mean_for_each_step_from_zero():
 
 
 class Documents:
-    """A ResourceManager that answers every other question."""
+    """A ResourceManager that answers every other request."""
 
     def __init__(self):
         self.asked = 0
@@ -70,7 +70,7 @@ class Documents:
 
 def test_the_observer_asks_once_a_second_and_leaves_out_what_was_not_answered():
     observer, cluster = Observer(), Documents()
-    observer.look(Progress(100, 0, 0, 1))  # nobody to ask yet
+    observer.look(Progress(100, 0, 0, 1))  # there is no cluster yet
     observer.meet(cluster)
     for now_ms in (0, 100, 200, 999, 1000, 1900, 2500):
         observer.look(Progress(now_ms, 0, 0, 1))

@@ -1,4 +1,4 @@
-"""The harness that puts the papers' policies onto real YARN, for half a minute."""
+"""The harness that runs the papers' policies on real YARN, for half a minute."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 def test_a_churning_cluster_is_full_of_cpus_and_of_gpus_without_cpus(tmp_path: Path) -> None:
-    """Ten real NodeManagers of 4 CPUs and 4 GPUs; tasks of 0 vcores get through player, shim and
-    ResourceManager, whose state the harness reads while the run goes on.
+    """There are ten real NodeManagers of 4 CPUs and 4 GPUs. Tasks of 0 vcores pass player, shim and
+    ResourceManager; the harness reads its state during the run.
     """
     found = hdrf.churn("hdrf", tmp_path / "churn", seed=1, churn_ms=30_000)
     leaves = found["leaves"]
@@ -19,5 +19,5 @@ def test_a_churning_cluster_is_full_of_cpus_and_of_gpus_without_cpus(tmp_path: P
     assert leaves["n1_1"]["median"] == pytest.approx(20, abs=1)
     assert leaves["n2_1"]["median"] == pytest.approx(20, abs=1)
     assert found["started_per_second"] > 0
-    # The run ends with its applications killed, which a plan may still be on its way to.
+    # The run ends by killing its applications, while a plan for them may be on its way.
     assert set(found["refusals"]) <= {"ATTEMPT_GONE"}

@@ -1,4 +1,4 @@
-"""A run whose figures are the FIFO's in part is no result."""
+"""A run whose figures come from the FIFO in part is not a result."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from loomcard.workload.scenario import Scenario
 def test_a_run_in_which_a_queue_stalled_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Without stalls the record comes through as it is."""
+    """Without stalls the record is returned unchanged."""
     record = RunRecord("hdrf", "churn", 1, "local", ["memory_mb"], [])
     scenario = Scenario("churn", 1, ["memory_mb", "vcores"], [], [])
     monkeypatch.setattr(progress.player, "play", lambda *_, **__: record)

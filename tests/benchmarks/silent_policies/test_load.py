@@ -1,4 +1,4 @@
-"""How long asks waited, on events worked out by hand; and the configurations that are applied."""
+"""How long asks waited, on events worked out by hand, and the configurations that are applied."""
 
 from typing import Any
 
@@ -20,7 +20,9 @@ def ran(name: str, started_ms: int, *, is_am: bool = False) -> ContainerRun:
 
 
 def test_a_container_waits_since_its_ask_last_got_one() -> None:
-    """The AM waits since it was submitted; what never came waits to the end of the run."""
+    """The AM waits from its submission on; a container that never came waits to the end of the
+    run.
+    """
     stage = Stage("s", (1, 1), 20, 1, [5, 5, 5])
     app = ScenarioApplication("a", 0, "root.a", "u", "plain", [stage], am=(1, 1))
     scenario = Scenario("x", 1, ["memory_mb", "vcores"], [], [app])
@@ -40,7 +42,7 @@ def test_a_container_waits_since_its_ask_last_got_one() -> None:
 
 @pytest.mark.parametrize("kind", program.SILENT)
 def test_each_silent_policy_can_be_applied(kind: str) -> None:
-    """A liar may keep what fits waiting for longer, by as much as it is believed."""
+    """A liar may let an ask that fits wait longer, by the time that it is believed."""
     folder = (program.Path(program.__file__).parent,)
     assert compile_config(program.silent_config(kind), "x.yml", policy_path=folder)
     assert program.bound_of(kind) == (20_000 if kind in program.LIARS else 12_000)
@@ -48,12 +50,12 @@ def test_each_silent_policy_can_be_applied(kind: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(registry.built_in()))
 def test_each_built_in_policy_can_be_applied(name: str) -> None:
-    """Over two queues, or in each of them."""
+    """It is applied over two queues, or in each of them."""
     assert compile_config(program.built_in_config(name), "x.yml")
 
 
 def test_a_run_is_good_within_its_bound_and_without_stalls() -> None:
-    """A silent policy by its longest wait, a built-in one by its stalls."""
+    """A silent policy is judged by its longest wait, a built-in one by its stalls."""
     waits = [Wait(900, 2_000, served=True)]
     assert program.Found("x", waits, 3, 1_000).is_good
     assert not program.Found("x", waits, 3, 800).is_good

@@ -18,7 +18,7 @@ from loomcard.config import compile_config
     ],
 )
 def test_a_policy_governs_the_queues_as_the_table_says(policy: str, governing: list[str]) -> None:
-    """Who decides at the root and in two leaves of equal guarantee."""
+    """The policy decides at the root and in two leaves of equal guarantee."""
     compiled = compile_config(policy_yaml(policy, 2), "bench.yml")
     assert [queue["policy"] for queue in compiled["queues"]] == governing
     assert [queue["guaranteed"] for queue in compiled["queues"][1:]] == [{"ppm": 500000}] * 2
@@ -27,7 +27,7 @@ def test_a_policy_governs_the_queues_as_the_table_says(policy: str, governing: l
 def test_only_our_jvm_gets_a_policy_and_a_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The load is the same for all; our settings go to our scheduler alone."""
+    """The load is the same for all; only our scheduler gets our settings."""
     monkeypatch.setattr("benchmarks.speed.bridge.TARGET", tmp_path)
     (tmp_path / "classpath.txt").write_text("jars")
     trial = Trial(FULL | {"nodes": 7}, policy="hdrf", journal=tmp_path / "journal")

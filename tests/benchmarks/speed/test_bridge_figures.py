@@ -1,4 +1,4 @@
-"""What the windows of the bench add up to."""
+"""The sums over the windows of the bench."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def test_rates_are_per_second_of_wall_time() -> None:
 
 
 def test_load_and_compiler_are_not_counted() -> None:
-    """CPU per allocation holds neither the simulated nodes nor the JIT, but Python."""
+    """CPU per allocation includes neither the simulated nodes nor the JIT, but includes Python."""
     assert window().cpu_us_per_allocation() == pytest.approx(30)
     assert window().group_us_per_allocation("jit") == pytest.approx(5000)
     assert window().group_us_per_allocation("gc") == 0
@@ -55,7 +55,7 @@ def test_ratios_pair_window_with_window_of_the_same_round() -> None:
 
 
 def test_a_missing_window_is_no_ratio() -> None:
-    """Windows that cannot be paired are an error, not a ratio of fewer windows."""
+    """Windows that cannot be paired are an error, not a ratio over fewer windows."""
     with pytest.raises(ValueError, match="zip"):
         ratios([window(), window(scheduler="capacity"), window(window=1)], "loomcard", "capacity")
 
@@ -67,7 +67,7 @@ def test_an_unknown_field_is_refused() -> None:
 
 
 def test_rows_show_every_group_that_used_cpu() -> None:
-    """A group of threads that is measured is shown, and the uncounted ones say so."""
+    """Every measured group of threads is shown, and those that do not count are marked."""
     titles = [title.strip() for title, _, _ in rows([window()])]
     assert "python us" in titles
     assert "jit us (not counted)" in titles
@@ -75,7 +75,7 @@ def test_rows_show_every_group_that_used_cpu() -> None:
 
 
 def test_phases_do_not_mix() -> None:
-    """A saturated window never stands in for a paced one."""
+    """A saturated window never replaces a paced one."""
     both = [window(), window(phase="paced")]
     assert of_phase(both, "loomcard", "paced") == [both[1]]
     assert spread([3, 1, 2]) == {"min": 1, "median": 2, "max": 3}

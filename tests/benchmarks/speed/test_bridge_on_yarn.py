@@ -1,4 +1,4 @@
-"""The bench of the seam as a smoke run: real JVMs, a real policy process, a small cold cluster."""
+"""The bridge bench as a smoke test: real JVMs, a real policy process, a small cold cluster."""
 
 import json
 import subprocess

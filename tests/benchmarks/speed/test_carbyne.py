@@ -1,4 +1,6 @@
-"""The bench of Carbyne: its cluster stays full, so many tasks wait, and it says what it found."""
+"""The bench of Carbyne: its cluster stays full, the given number of tasks wait, and it prints its
+results.
+"""
 
 import json
 
@@ -11,7 +13,9 @@ from benchmarks.speed.carbyne import Load, scenario
 
 @pytest.mark.parametrize("policy", ["tetris", "carbyne"])
 def test_a_round_gives_out_what_heartbeats_freed(policy):
-    """The cluster stays full, at least so many tasks wait, and each round was timed once."""
+    """The cluster stays full, at least the given number of tasks wait, and each round was timed
+    once.
+    """
     load = Load(policy, 20, 300, 5_000)
     found = load.rounds(40)
     assert len(load.decide_ms) == len(load.answer_ms) >= 40
@@ -24,7 +28,7 @@ def test_a_round_gives_out_what_heartbeats_freed(policy):
 
 
 def test_policies_are_measured_from_the_same_cluster():
-    """What runs when the policy comes does not depend on the policy."""
+    """The running tasks at the begin of a measurement do not depend on the policy."""
     loads = [Load(policy, 20, 300, 5_000) for policy in ("tetris", "carbyne")]
     started = [
         sorted(c.number for c in load.rm.state.containers.values() if c.allocated_ms < 5_000)
@@ -35,7 +39,7 @@ def test_policies_are_measured_from_the_same_cluster():
 
 
 def test_more_waiting_tasks_are_wider_jobs():
-    """Ten times as many waiting tasks are about as many jobs."""
+    """With ten times as many waiting tasks there are about as many jobs."""
     few, many = scenario(10, 10_000), scenario(10, 100_000)
     assert len(few.applications) == len(many.applications)
     tasks = [
@@ -45,7 +49,7 @@ def test_more_waiting_tasks_are_wider_jobs():
 
 
 def test_the_bench_prints_one_line_of_json_with_ratios():
-    """By count of waiting tasks and policy; the first policy's ratio is 1."""
+    """Results are by count of waiting tasks and policy; the first policy's ratio is 1."""
     words = ["--nodes", "10", "--pending", "100", "--repeats", "2", "--rounds", "5"]
     app = carbyne.typer.Typer()
     app.command()(carbyne.main)

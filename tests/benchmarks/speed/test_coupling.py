@@ -1,4 +1,4 @@
-"""The bench of Coupling: its cluster is busy under each policy, and it says what it found."""
+"""The bench of Coupling: its cluster is busy under each policy, and it prints its results."""
 
 import json
 
@@ -12,7 +12,7 @@ from benchmarks.speed.coupling import JOBS, Load, scenario
 
 @pytest.mark.parametrize("policy", ["fair", "coupling"])
 def test_a_window_counts_what_was_done_in_it(policy):
-    """So many jobs live at all times, containers come and go, and every round was timed."""
+    """The number of jobs stays the same, containers come and go, and every round was timed."""
     load = Load(policy, scenario(20), 3_000)
     found = load.window(2_000)
     assert len(load.decide_ms) == len(load.answer_ms)
@@ -25,7 +25,7 @@ def test_a_window_counts_what_was_done_in_it(policy):
 def test_only_coupling_hears_every_heartbeat():
     rounds = [Load(p, scenario(20), 3_000).window(2_000)["rounds"] for p in ("fair", "coupling")]
     assert rounds[1] > rounds[0]
-    assert rounds[1] >= 10  # twenty nodes, a heartbeat a second; some at the same millisecond
+    assert rounds[1] >= 10  # twenty nodes, one heartbeat per second; some at the same millisecond
 
 
 def test_the_bench_prints_one_line_of_json_with_ratios():

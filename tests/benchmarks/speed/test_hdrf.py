@@ -1,4 +1,4 @@
-"""The bench of H-DRF: its cluster stays full under churn, and it says what it found."""
+"""The bench of H-DRF: its cluster stays full under churn, and it prints its results."""
 
 import json
 
@@ -15,7 +15,7 @@ from benchmarks.speed.hdrf import Cell, Load
      Cell(30, 5, 12, watched=True)],
 )  # fmt: skip
 def test_a_decision_gives_out_what_came_free(cell):
-    """Every queue has applications, every shape is asked for, and the cluster stays full."""
+    """Every queue has applications, every shape is requested, and the cluster stays full."""
     load = Load(cell)
     before = len(load.running)
     assert load.churn(40) > 0
@@ -29,8 +29,8 @@ def test_a_decision_gives_out_what_came_free(cell):
 
 
 def test_plain_cells_hold_decisions_alone():
-    """A millisecond each: as many containers are given out as end, nothing is reported, and
-    nothing is taken.
+    """With a millisecond per decision as many containers are given out as end, nothing is reported,
+    and nothing is preempted.
     """
     counts = counted(Cell(40))
     assert 36 <= counts.pop("given") <= 44
@@ -39,8 +39,8 @@ def test_plain_cells_hold_decisions_alone():
 
 @pytest.mark.parametrize("cell", [Cell(40, watched=True), Cell(30, 5, 12, watched=True)])
 def test_watched_cells_hold_reports_and_looks_of_preemption_which_takes(cell):
-    """A second each: in every decision states are reported and preemption looks; and of the nine
-    tasks that three applications let go of, once in ten decisions, it takes some back.
+    """With a second per decision, states are reported and preemption looks in every one. Once in
+    ten decisions three applications give back nine tasks, and preemption takes some back.
     """
     counts = counted(cell)
     assert counts["given"] >= 40 + 4 * 3
@@ -49,7 +49,7 @@ def test_watched_cells_hold_reports_and_looks_of_preemption_which_takes(cell):
 
 
 def counted(cell):
-    """What there is in forty decisions of a cluster that is full."""
+    """Return the counts of forty decisions of a full cluster."""
     load = Load(cell)
     load.churn(10)
     load.counts.clear()
@@ -58,13 +58,13 @@ def counted(cell):
 
 
 def test_the_bench_has_plain_cells_and_watched_ones():
-    """The quick one too."""
+    """The quick bench has them too."""
     for cells in (hdrf.CELLS, hdrf.CELLS_QUICK):
         assert {cell.watched for cell in cells} == {False, True}
 
 
 def test_the_last_line_is_json(monkeypatch):
-    """A figure for each cell, and whole simulations by policy."""
+    """It has a figure for each cell, and whole simulations by policy."""
     monkeypatch.setattr(hdrf, "simulated", lambda *_: 1.0)
     monkeypatch.setattr(hdrf, "CELLS_QUICK", (Cell(20, 2, watched=True),))
     app = hdrf.typer.Typer()

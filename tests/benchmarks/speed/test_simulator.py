@@ -13,7 +13,7 @@ from loomcard.simulator import simulate
 
 
 def test_the_cells_of_one_count_take_turns_before_larger_ones_come():
-    """All policies and clusters once, then once more; then the larger count."""
+    """All policies and clusters come once, then once more; then comes the larger count."""
     found = [(c.policy, c.nodes, c.tasks, c.repeat) for c in cells(["a", "b"], [1], {20: 1, 10: 2})]
     assert found == [
         ("a", 1, 10, 0), ("b", 1, 10, 0), ("a", 1, 10, 1), ("b", 1, 10, 1),
@@ -22,8 +22,8 @@ def test_the_cells_of_one_count_take_turns_before_larger_ones_come():
 
 
 def test_a_scenario_has_the_tasks_it_says_and_keeps_the_cluster_full():
-    """Odd counts too; after the first applications they come one by one, as fast as the cluster
-    works them off.
+    """Odd counts work too. After the first applications they come one by one, as fast as the
+    cluster finishes them.
     """
     given = scenario(Cell("drf", 100, 50_050))
     work = given.applications
@@ -40,7 +40,7 @@ def test_a_scenario_has_the_tasks_it_says_and_keeps_the_cluster_full():
 
 
 def test_a_small_cell_is_measured():
-    """Every task has its container, and the figures are figures."""
+    """Every task has its container, and the figures are numbers."""
     found = measure(Cell("drf", 5, 200))
     assert found.containers == 200
     assert found.cpu_seconds > 0
@@ -49,7 +49,7 @@ def test_a_small_cell_is_measured():
 
 
 def test_the_last_line_holds_medians_and_the_largest_peak():
-    """Three repeats of a cell are one object; it is plain JSON."""
+    """Three repeats of a cell are one object, in plain JSON."""
     runs = [
         Figures(Cell("drf", 100, 1000, i), seconds, seconds / 2, 30, peak, 9.0, 1000, 0.9)
         for i, (seconds, peak) in enumerate([(4.0, 41), (1.0, 45), (2.0, 40)])
@@ -71,7 +71,9 @@ def test_both_kernels_do_the_same():
 
 
 def test_sls_and_ours_get_the_same_trace(tmp_path):
-    """As many containers of the same lengths and sizes; every node of it can be looked up."""
+    """Both have as many containers, with the same lengths and sizes; every node in the trace can be
+    looked up.
+    """
     trace = sls.Trace(nodes=3, jobs=2, maps=4, reduces=2, map_ms=7_000, reduce_ms=5_000)
     ours = sls.scenario(trace, [0, 40])
     tasks = sls.synth(trace)["workloads"][0]["job_classes"][0]["tasks"]
@@ -87,7 +89,7 @@ def test_sls_and_ours_get_the_same_trace(tmp_path):
 
 
 def test_a_log_of_sls_that_ends_early_is_an_error():
-    """The error says how far it came, and its last line."""
+    """The error says how many jobs ended, and the last line."""
     log = [
         "2026-11-22 03:46:41,748 AMSimulator: Submit a new application application_1_0001",
         "2026-11-22 03:47:12,125 AMSimulator: Application application_1_0001 is shutting down.",

@@ -17,7 +17,9 @@ def outcome(scheduler: str, test: str, how: str) -> Outcome:
 
 
 def test_tables_count_what_ran_everywhere_and_name_each_failure() -> None:
-    """A skipped test is neither passed nor failed; a failure nobody explained is shown as such."""
+    """A skipped test is neither passed nor failed; a failure without an explanation is shown as
+    such.
+    """
     text = tables(
         [
             outcome("capacity", "a", "passed"), outcome("capacity", "b", "failed"),
@@ -33,7 +35,7 @@ def test_tables_count_what_ran_everywhere_and_name_each_failure() -> None:
 
 
 def test_a_class_that_was_stopped_leaves_what_it_had(tmp_path: Path) -> None:
-    """The tests that ended count; one more row says that the rest never ran."""
+    """The tests that ended count; one more row says that the others never ran."""
     (tmp_path / "outcomes.jsonl").write_text('{"test":"a","outcome":"passed","ms":5}\n')
     found = list(outcomes(tmp_path, "fifo", Chosen("org.x.TestX")))
     assert [(row.key, row.outcome) for row in found] == [("TestX#a", "passed"), ("TestX#", "cut")]
@@ -43,7 +45,7 @@ def test_a_class_that_was_stopped_leaves_what_it_had(tmp_path: Path) -> None:
 def test_what_has_been_run_is_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run goes on where it was stopped."""
+    """A run continues where it was stopped."""
     started = []
 
     def instead(folder: Path, scheduler: str, *_: object) -> None:
@@ -59,7 +61,9 @@ def test_what_has_been_run_is_not_run_again(
 
 
 def test_what_failed_unexplained_can_be_run_again() -> None:
-    """An explained failure, and one that passed, would come out the same."""
+    """An explained failure or a passed test is not run again, because it would end in the same
+    way.
+    """
     known = Catalog([], {}, {"fifo": {"TestX#b": "FIFO has no preemption"}})
     assert unexplained([outcome("fifo", "c", "failed")], known)
     assert unexplained([outcome("loomcard", "b", "failed")], known)
@@ -67,7 +71,7 @@ def test_what_failed_unexplained_can_be_run_again() -> None:
 
 
 def test_every_explanation_names_a_class_that_runs() -> None:
-    """A class that was renamed or dropped leaves no explanation behind."""
+    """No explanation remains for a class that was renamed or dropped."""
     named = {key.partition("#")[0] for rows in CATALOG.explained.values() for key in rows}
     assert named | {key.partition("#")[0] for key in CATALOG.left_out} <= {
         each.short for each in CATALOG.classes
@@ -78,8 +82,8 @@ def test_every_explanation_names_a_class_that_runs() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", FAST, ids=lambda each: each.short)
 def test_loomcard_passes_the_fast_part_of_yarns_own_tests(chosen: Chosen, tmp_path: Path) -> None:
-    """Every test that tests.yml records for the class ran, and passed. YARN's tests have time-outs
-    of their own: a class of which one failed gets a second chance.
+    """Every test of the class that tests.yml records ran and passed. YARN's tests have time-outs of
+    their own, so a class with one failure gets a second try.
     """
     for attempt in ("first", "second"):
         found = run(tmp_path / attempt, ["loomcard"], [chosen], CATALOG, fast=True)

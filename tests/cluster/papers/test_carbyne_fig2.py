@@ -36,9 +36,7 @@ def test_figure_2_on_yarn(policy: str, asks: str, wanted: list[float], tmp_path:
     assert found == pytest.approx(wanted, abs=late)
     assert mean(found) == pytest.approx(mean(wanted), abs=late)
     first = [[(1, 1)], [(2, 1)]] if asks == "altruistic" else []
-    assert (
-        sorted(default_asks(tmp_path / "cluster")) == first
-    )  # which AM is first depends on chance
+    assert sorted(default_asks(tmp_path / "cluster")) == first  # the first AM varies
 
 
 def default_asks(folder: Path) -> list[list[tuple[int, int]]]:
