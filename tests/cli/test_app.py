@@ -1,4 +1,4 @@
-"""The command's tree: what it loads, its version, its completion, its errors' exit status."""
+"""The command's tree: what it loads, its version, its completion, the exit status of its errors."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def loaded(arguments: list[str]) -> set[str]:
 
 @pytest.mark.parametrize("arguments", [["--help"], [], ["--version"], ["polcy"]])
 def test_help_loads_no_command(arguments: list[str]) -> None:
-    """`--help` answers at once: plotting, tables and the models of files are left alone."""
+    """`--help` answers at once: plotting, tables and the models of files are not loaded."""
     assert loaded(arguments) & HEAVY == set()
 
 
@@ -46,13 +46,13 @@ def test_help_loads_no_command(arguments: list[str]) -> None:
     [["policy", "--help"], ["status", "--help"], ["cluster", "--help"], ["trace", "--help"]],
 )
 def test_no_command_loads_plotting_for_nothing(arguments: list[str]) -> None:
-    """matplotlib is loaded where something is drawn, polars where tables are read."""
+    """matplotlib is loaded only for drawing, polars only for reading tables."""
     assert loaded(arguments) & {"matplotlib", "polars"} == set()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_line_of_help_is_the_commands_own(name: str) -> None:
-    """What `--help` says of a command is the first paragraph of its own help."""
+    """The text that `--help` shows for a command is the first paragraph of its own help."""
     command = load(name)
     assert command.name == name
     assert " ".join((command.help or "").split("\n\n")[0].split()) == COMMANDS[name][1]
@@ -60,7 +60,7 @@ def test_each_line_of_help_is_the_commands_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(BAD_INPUT | FAILURES))
 def test_each_error_is_there(name: str) -> None:
-    """The errors that end in one line are named as their classes are."""
+    """The errors that end in one line are named like their classes."""
     module, _, attribute = name.rpartition(".")
     found = getattr(import_module(module), attribute)
     assert issubclass(found, Exception)
@@ -84,7 +84,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_shell_completes(line: str, offered: set[str]) -> None:
-    """Commands, options and their values, through commands that are loaded late."""
+    """Commands, options and their values are completed, also for commands that are loaded late."""
     words = {"_TYPER_COMPLETE_ARGS": line, "_LOOMCARD_COMPLETE": "complete_bash"}
     words |= {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - (line[-1] != " "))}
     main = "from loomcard.cli import main; main()"
@@ -99,7 +99,7 @@ def test_a_shell_completes(line: str, offered: set[str]) -> None:
 
 
 def test_completion_is_installed_by_the_command_alone() -> None:
-    """`--install-completion` stands at the root, not at every group."""
+    """`--install-completion` is an option of the root, not of every group."""
 
     def options(command: object) -> set[str]:
         return {option for each in command.params for option in each.opts}  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ def test_completion_is_installed_by_the_command_alone() -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    """`| head` closes the pipe: no traceback, no word."""
+    """If `| head` closes the pipe, there is no traceback and no message."""
     main = "from loomcard.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", main, "schema", "workload"],
@@ -125,7 +125,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 def test_a_closed_standard_output_is_no_error() -> None:
-    """`>&-`: there is nowhere to print to, and nothing went wrong."""
+    """With `>&-` there is nowhere to print to, and that is no error."""
     main = f"exec {sys.executable} -c 'from loomcard.cli import main; main()' schema policy >&-"
     done = subprocess.run(["sh", "-c", main], capture_output=True, text=True, check=False)
     assert (done.stderr, done.returncode) == ("", 0)
@@ -148,7 +148,9 @@ def test_a_path_that_cannot_be_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Whatever the system says of it: exit status 2, no traceback, no line of thousands."""
+    """Whatever the system's error is, the exit status is 2, without a traceback or a line of
+    thousands of characters.
+    """
     monkeypatch.chdir(tmp_path)
     Path("a-file").write_text("version: 1\npolicy: fifo\n")
     assert run(arguments) == 2

@@ -19,7 +19,7 @@ Seen = dict[str, Any]
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Seen]:
-    """What the clusters are asked to start with, in place of starting; the latest last."""
+    """Record what the clusters are asked to start with, and start none; the latest is the last."""
     asked: list[Seen] = []
 
     def local(cluster: LocalCluster, detached: bool = False) -> None:
@@ -83,7 +83,7 @@ def test_an_option_reaches_the_cluster(
 def test_an_option_that_a_cluster_has_no_use_for_is_refused(
     on: str, words: list[str], says: str, started: list[Seen], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line with a remedy, with nothing started."""
+    """The error is one line with a remedy, and nothing is started."""
     assert run(["cluster", "up", "--on", on, *words]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {says}")
@@ -92,7 +92,7 @@ def test_an_option_that_a_cluster_has_no_use_for_is_refused(
 
 
 def test_every_option_of_up_is_in_the_tables() -> None:
-    """On both kinds of cluster; --on and --json are those of the command."""
+    """The tables cover both kinds of cluster; --on and --json belong to the command."""
     options = {p.opts[0] for p in load("cluster").commands["up"].params} - {"--on", "--json"}
     pairs = {(on, words[0]) for on, words, *_ in [*HONOURED, *REFUSED] if words}
     assert pairs == {(on, option) for on in ("local", "docker") for option in options}
@@ -130,7 +130,7 @@ def test_what_no_cluster_can_do_is_refused(
     started: list[Seen],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A policy beside a stock scheduler; nodes that YARN would send away."""
+    """Refused are a policy beside a stock scheduler, and nodes that YARN would reject."""
     assert run(["cluster", "up", "--on", on, *words]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert says in line
@@ -154,7 +154,7 @@ def test_other_commands_refuse_what_they_would_leave_aside(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """With nothing written."""
+    """They refuse it, and nothing is written."""
     assert run(["cluster", *words]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {says}")
@@ -173,7 +173,7 @@ def test_logs_of_the_compose_cluster_are_as_long_as_asked(
 def test_the_launch_rate_is_that_of_the_executor(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Containers that wait, unless real processes are asked for."""
+    """The rate is that of virtual containers, unless real processes are requested."""
     monkeypatch.setattr("loomcard.player.play.measured_rate", {"virtual": 90.04, "process": 7}.get)
     for words, rate in (([], 90.0), (["--executor", "process"], 7)):
         assert run(["cluster", "launch-rate", *words, "--json"]) == 0

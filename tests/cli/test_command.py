@@ -65,7 +65,7 @@ def test_an_unknown_option_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_render_lists_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`cluster render --json` prints the files, and they are there."""
+    """`cluster render --json` prints the files, and they exist."""
     assert (
         run(["cluster", "render", str(tmp_path / "c"), "--scheduler", "stock:fifo", "--json"]) == 0
     )
@@ -177,7 +177,7 @@ def resource_manager() -> Any:
 def test_status_says_policy_version_and_fallback(
     resource_manager: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Applied version, the bridge's state and its last failure stand in `loomcard status`."""
+    """`loomcard status` shows the applied version, the bridge's state and its last failure."""
     assert run(["status", "--rm", resource_manager]) == 0
     shown = capsys.readouterr().out
     assert "policy drf, version 3, from d.yml" in shown
@@ -196,13 +196,13 @@ def test_status_says_policy_version_and_fallback(
     ]
     assert shown.count("root.a") == 4
     assert "[full]" in shown
-    assert "[/red] [bold]?[2J" in shown  # neither an error nor obeyed
+    assert "[/red] [bold]?[2J" in shown  # neither an error nor followed
 
 
 def test_status_marks_a_failure_that_is_over(
     resource_manager: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once a policy serves again, what failed earlier does not read as if it still did."""
+    """When a policy serves again, an earlier failure does not read as if it continued."""
     scheduler = ANSWERS["/ws/v1/cluster/scheduler"]["scheduler"]["schedulerInfo"]
     monkeypatch.setitem(scheduler["bridge"], "state", "up")
     monkeypatch.setitem(scheduler["bridge"], "recovered_ms", 1790000000000)
@@ -215,7 +215,7 @@ def test_status_marks_a_failure_that_is_over(
 def test_status_as_json_is_one_document(
     resource_manager: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--json` prints what the ResourceManager said; empty lists are lists."""
+    """`--json` prints the ResourceManager's answer; empty lists are lists."""
     assert run(["status", "--rm", resource_manager, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["scheduler"]["config"]["version"] == 3
@@ -238,7 +238,7 @@ def test_status_as_json_is_one_document(
 def test_bad_arguments_are_one_line_and_status_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
-    """What can be seen to be wrong is said before anything is started or asked."""
+    """Visible mistakes are reported before anything is started or called."""
     assert run(arguments) == 2
     said = capsys.readouterr().err
     assert says in said
@@ -247,7 +247,7 @@ def test_bad_arguments_are_one_line_and_status_2(
 
 @pytest.mark.parametrize("state", ["garbage", "{}", "[]"])
 def test_a_damaged_state_file_is_said_with_a_remedy(tmp_path: Path, state: str) -> None:
-    """Half a file left by a full disk or an old version must not end in a traceback."""
+    """Half a file, left by a full disk or an old version, does not end in a traceback."""
     (tmp_path / "state.json").write_text(state)
     with pytest.raises(ClusterError, match="is damaged") as error:
         LocalCluster.attach(tmp_path)
@@ -276,7 +276,7 @@ exec sleep 600
 
 
 class Attached:
-    """What `submit` needs of a cluster that runs."""
+    """Provide what `submit` needs of a running cluster."""
 
     def __init__(self, folder: Path) -> None:
         self.conf_dir, self.run_dir, self.client_options = folder, folder, ()
@@ -293,8 +293,8 @@ class Attached:
 def test_no_wait_leaves_no_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The client is ended when its application is accepted: it would watch the job, and after
-    `cluster down` ask for the ResourceManager for ever.
+    """The client is ended when its application is accepted. Otherwise it would watch the job, and
+    after `cluster down` call the ResourceManager for ever.
     """
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()

@@ -1,4 +1,4 @@
-"""`loomcard dag` as a user types it: every form, what a shell makes of it, and one-line errors."""
+"""`loomcard dag` as a user types it: every form, how a shell reads it, and one-line errors."""
 
 import io
 import shlex
@@ -22,7 +22,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_mapreduce_from_its_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    """Priorities are those of the unmodified AM, and asks find their stage by them."""
+    """Priorities are those of the unmodified AM, and asks find their stage through them."""
     stages = parse_dag(printed(capsys, *COUNTS)).stages
     assert [(s.id, s.priority, s.tasks, s.ms, s.size, s.after) for s in stages] == [
         ("maps", 20, 4, 5000.0, (512, 1), []),
@@ -55,7 +55,9 @@ def test_tez_vertices_have_the_priorities_of_its_am(capsys: pytest.CaptureFixtur
 def test_each_form_comes_out_of_a_shell_as_it_went_in(
     capsys: pytest.CaptureFixture[str], form: str, before: list[str]
 ) -> None:
-    """Unquoted, as in `hadoop jar x.jar $(loomcard dag ...)`; commas would split it in Tez."""
+    """The text is unquoted, as in `hadoop jar x.jar $(loomcard dag ...)`; commas would split it in
+    Tez.
+    """
     plain = printed(capsys, "tez", *MERGE)
     line = printed(capsys, "tez", *MERGE, "--as", form)
     shell = subprocess.run(
@@ -104,7 +106,7 @@ def test_what_is_wrong_is_one_line_and_status_2(
 
 
 def test_what_no_process_could_be_given_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Linux starts no AM with a variable of 128 KiB."""
+    """It is refused, because Linux starts no AM with a variable of 128 KiB."""
     many = [part for i in range(1200) for part in ("--vertex", f"{i:0>90},1,1,1,1")]
     assert run(["dag", "tez", *many]) == 2
     assert "expected at most 130000 characters as a variable" in capsys.readouterr().err
@@ -114,7 +116,7 @@ def test_what_no_process_could_be_given_is_refused(capsys: pytest.CaptureFixture
 def test_submit_refuses_what_is_no_hint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
-    """Before anything is submitted: there is no cluster here."""
+    """It is refused before anything is submitted: there is no cluster here."""
     file = tmp_path / "hint"
     file.write_bytes(text.encode("latin-1"))
     assert run(["submit", "pi", "--dag", str(file)]) == 2
@@ -127,7 +129,9 @@ def test_submit_refuses_what_is_no_hint(
 def test_submit_reads_a_hint_from_standard_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both forms of the text; the property is added to what the site gives to AMs."""
+    """Both forms of the text are read; the property is added to those that the site gives to
+    AMs.
+    """
     plain = printed(capsys, *COUNTS)
     line = printed(capsys, *COUNTS, "--as", "mapreduce").strip()
     assert f"-D{mapreduce_definition(plain, 'here')}" == line

@@ -1,4 +1,4 @@
-"""What runs without the extras `simulate` and `report`, and what the rest says."""
+"""What runs without the extras `simulate` and `report`, and the messages of all other commands."""
 
 import os
 import subprocess
@@ -20,14 +20,14 @@ sys.meta_path.insert(0, Absent)
 
 @pytest.fixture(scope="module")
 def without(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which Python finds no package of an extra."""
+    """Return an environment in which Python finds no package of an extra."""
     folder = tmp_path_factory.mktemp("without")
     (folder / "sitecustomize.py").write_text(BLOCKER)
     return os.environ | {"PYTHONPATH": str(folder)}
 
 
 def ran(words: list[str], env: dict[str, str], where: Path) -> subprocess.CompletedProcess[str]:
-    """The command, run in a process of its own."""
+    """Run the command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
         cwd=where, env=env, capture_output=True, text=True, check=False,
@@ -37,7 +37,9 @@ def ran(words: list[str], env: dict[str, str], where: Path) -> subprocess.Comple
 def test_the_host_of_the_resource_manager_needs_no_extra(
     without: dict[str, str], tmp_path: Path
 ) -> None:
-    """The policy process with every policy, and the commands of `cluster` and `submit`."""
+    """The policy process with every policy runs, and so do the commands of `cluster` and
+    `submit`.
+    """
     modules = (
         "bridge.process",
         "cli.cluster.commands",
@@ -80,7 +82,7 @@ def test_what_reads_no_results_needs_no_extra(without: dict[str, str], tmp_path:
 def test_what_needs_an_extra_says_which(
     words: list[str], extra: str, without: dict[str, str], tmp_path: Path
 ) -> None:
-    """One line with the command to type, exit status 2."""
+    """The error is one line with the command to type, exit status 2."""
     done = ran(words, without, tmp_path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1

@@ -37,7 +37,7 @@ KEPT = [
 
 
 class ResourceManager(HTTPServer):
-    """Keeps what it is asked, and gives the set answer."""
+    """Records the requests, and gives the answer that was set."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
@@ -47,7 +47,7 @@ class ResourceManager(HTTPServer):
 
     @property
     def words(self) -> list[str]:
-        """What names it on the command line, and who asks."""
+        """Return the words that name it on the command line, and the user."""
         return ["--rm", f"http://127.0.0.1:{self.server_port}", "--user", "bob"]
 
 
@@ -70,7 +70,7 @@ class Answering(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815 (the name is http.server's)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the tests' output is the tests'."""
+        """Print nothing, because it would mix with the tests' output."""
 
 
 @pytest.fixture
@@ -85,7 +85,9 @@ def rm() -> Iterator[ResourceManager]:
 
 
 def test_history_lists_every_version(rm: ResourceManager) -> None:
-    """Version, time, user, name and hash, a line each; what is not known is a dash."""
+    """There is a line with version, time, user, name and hash for each; an unknown value is a
+    dash.
+    """
     rm.answer = (200, {"policies": KEPT})
     result = run(policy, ["history", *rm.words])
     assert result.exit_code == 0, result.output
@@ -102,7 +104,7 @@ def test_history_lists_every_version(rm: ResourceManager) -> None:
 def test_rollback_applies_an_earlier_version(
     rm: ResourceManager, words: list[str], query: str
 ) -> None:
-    """The answer names the new version; without a number it is the version before."""
+    """The answer names the new version; without a number the previous version is applied."""
     rm.answer = (200, {"version": 4, "hash": "41aa", "source": "fifo.yml"})
     done = run(policy, ["rollback", *words, *rm.words])
     assert done.exit_code == 0, done.output
@@ -112,7 +114,9 @@ def test_rollback_applies_an_earlier_version(
 
 @pytest.mark.parametrize(("status", "code"), [(404, 2), (409, 2), (403, 1), (500, 1), (503, 1)])
 def test_a_refusal_is_one_line(rm: ResourceManager, status: int, code: int) -> None:
-    """Message and hint of the ResourceManager; a version that cannot be had is bad input."""
+    """It has message and hint of the ResourceManager; a version that does not exist is bad
+    input.
+    """
     rm.answer = (status, {"message": "Version 9 is not kept.", "hint": "Kept are: 2, 1."})
     done = run(policy, ["rollback", "9", *rm.words])
     assert done.exit_code == code
@@ -120,7 +124,7 @@ def test_a_refusal_is_one_line(rm: ResourceManager, status: int, code: int) -> N
 
 
 def test_findings_of_an_earlier_version_are_named(rm: ResourceManager) -> None:
-    """A YAML that is no longer right, as its policy was removed, says where."""
+    """If a YAML is no longer valid because its policy was removed, the error says where."""
     found = [{"line": 3, "column": 9, "path": "policy", "message": "unknown", "hint": ""}]
     rm.answer = (400, {"message": "1 error(s)", "hint": "correct it", "findings": found})
     done = run(policy, ["rollback", *rm.words])
@@ -134,7 +138,9 @@ def test_findings_of_an_earlier_version_are_named(rm: ResourceManager) -> None:
 def test_the_token_that_is_named_is_shown(
     rm: ResourceManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By option or variable; without either that of the cluster left running, to it alone."""
+    """The token comes from option or variable; without either, that of the running cluster is sent,
+    and only to it.
+    """
     monkeypatch.chdir(tmp_path)
     given, left = tmp_path / "given", tmp_path / "run" / "local" / "loomcard" / "apply.token"
     given.write_text("g" * 64 + "\n")
@@ -155,7 +161,7 @@ def test_the_token_that_is_named_is_shown(
 
 
 def test_what_is_no_token_is_said(rm: ResourceManager, tmp_path: Path) -> None:
-    """One line with the file and what was expected; nothing was sent."""
+    """The error is one line with the file and what was expected; nothing was sent."""
     file = tmp_path / "token"
     for command in (APPLY, ["rollback"]):
         words = [*command, *rm.words, "--token-file", str(file)]
@@ -169,7 +175,7 @@ def test_what_is_no_token_is_said(rm: ResourceManager, tmp_path: Path) -> None:
 
 
 def test_the_compose_cluster_needs_no_address() -> None:
-    """Its address and its token are known: two clusters are not named at once."""
+    """Its address and its token are known, so naming a second cluster is refused."""
     for command in (APPLY, ["rollback"]):
         for more in (["--rm", "http://a:8088"], ["--token-file", "f"]):
             done = run(policy, [*command, "--on", "docker", *more])
@@ -177,7 +183,7 @@ def test_the_compose_cluster_needs_no_address() -> None:
 
 
 def test_bad_words_are_refused(rm: ResourceManager) -> None:
-    """A version below 1 and an address that is none exit with 2 and ask nobody."""
+    """A version below 1 and an invalid address exit with 2, and nothing is called."""
     assert run(policy, ["rollback", "0", *rm.words]).exit_code == 2
     assert run(policy, ["history", "--rm", "nowhere"]).exit_code == 2
     assert rm.asked == []

@@ -1,4 +1,4 @@
-"""What is not imported before it is needed; `make bench-import` has the CPU time."""
+"""What is not imported before it is needed; `make bench-import` measures the CPU time."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ HEAVY |= {"loomcard.exports", "loomcard.api", "loomcard.config", "loomcard.simul
     ],
 )
 def test_nothing_heavy_is_imported(source: str) -> None:
-    """Neither for the package nor for the list of commands."""
+    """Neither the package nor the list of commands imports anything heavy."""
     code = f"{source}\nimport json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert HEAVY & set(json.loads(done.stderr)) == set()
@@ -31,7 +31,7 @@ def test_nothing_heavy_is_imported(source: str) -> None:
 
 REFUSED = {"jinja2", "py4j", "requests", "loomcard.bridge", "loomcard.engine", "loomcard.simulator"}
 REFUSED |= {"loomcard.workload.loading", *EXTRAS}
-"""What no help imports: what an installation may lack, and what takes long."""
+"""Packages that no help imports: those that an installation may lack, and those that take long."""
 
 HELP_OF_ALL = """
 import contextlib, io, json, sys
@@ -73,7 +73,9 @@ print(json.dumps({" ".join(path): help_of(path) for path in [[], *all_paths()]})
 
 
 def test_every_help_prints_without_what_a_command_does() -> None:
-    """Each command and sub-command: without the extras, an HTTP client, templates, simulator."""
+    """Each command and sub-command prints its help without the extras, an HTTP client, templates
+    and simulator.
+    """
     done = subprocess.run(
         [sys.executable, "-c", HELP_OF_ALL, json.dumps(sorted(REFUSED))],
         capture_output=True, text=True, check=True,
@@ -85,8 +87,8 @@ def test_every_help_prints_without_what_a_command_does() -> None:
 
 
 def test_every_package_of_an_extra_is_known() -> None:
-    """What `simulate`, `report` and `dask` bring has a line that names the extra, and is refused
-    above.
+    """Each package of `simulate`, `report` and `dask` has a line that names the extra, and is
+    refused above.
     """
     wanted = (Requirement(line) for line in requires("loomcard") or ())
     brought = {

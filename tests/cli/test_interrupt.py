@@ -1,4 +1,4 @@
-"""Ctrl-C: one line that says what is left of the cluster, the job or the policy."""
+"""Ctrl-C: one line that says what remains of the cluster, the job or the policy."""
 
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -15,7 +15,7 @@ def press(*_: object, **__: object) -> NoReturn:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line of a command that Ctrl-C ended."""
+    """Return the one line of a command that Ctrl-C ended."""
     assert run(list(arguments)) == 130
     error = capsys.readouterr().err
     assert error.startswith("error: interrupted")
@@ -26,7 +26,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_a_command_that_leaves_nothing_says_so_much(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """typer alone would end it without a word."""
+    """typer alone would end it without a message."""
     monkeypatch.setattr(ResourceManagerClient, "info", press)
     assert said(capsys, "status", "--rm", "http://127.0.0.1:1") == "error: interrupted\n"
 
@@ -34,7 +34,7 @@ def test_a_command_that_leaves_nothing_says_so_much(
 def test_a_cluster_that_was_starting_is_stopped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the embedded cluster does where its start is not completed."""
+    """The embedded cluster does the same if its start is not complete."""
     monkeypatch.setattr("loomcard.cluster.paths.jars", lambda: None)
     monkeypatch.setattr(LocalCluster, "up", press)
     assert "what had started of the cluster was stopped again" in said(capsys, "cluster", "up")
@@ -44,7 +44,7 @@ def test_a_cluster_that_was_starting_is_stopped(
 def test_a_policy_may_still_be_applied(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], dry_run: bool
 ) -> None:
-    """The ResourceManager has it; a trial changes nothing."""
+    """The ResourceManager has received it; a trial changes nothing."""
     monkeypatch.setattr(ResourceManagerClient, "apply_policy", press)
     monkeypatch.setattr(ResourceManagerClient, "try_policy", press)
     arguments = ["policy", "apply", "drf", "--rm", "http://127.0.0.1:1", "--no-cluster-check"]

@@ -21,7 +21,9 @@ run = CliRunner().invoke
 
 
 class ResourceManager:
-    """What the tests need of a ResourceManager: it keeps the call and gives a set answer."""
+    """The part of a ResourceManager that the tests need: it records the call and gives a set
+    answer.
+    """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
@@ -52,7 +54,7 @@ class ResourceManager:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """Nothing: the tests' output is the tests'."""
+                """Print nothing, because it would mix with the tests' output."""
 
         self.server = HTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -72,7 +74,7 @@ def rm() -> Iterator[ResourceManager]:
 
 @pytest.fixture
 def bad(tmp_path: Path) -> str:
-    """A configuration with three findings."""
+    """Return the file of a configuration with three findings."""
     file = tmp_path / "bad.yml"
     file.write_text(BAD)
     return str(file)
@@ -83,8 +85,8 @@ def good(name: str = "queues.yml") -> str:
 
 
 def test_list_names_the_policies_with_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """fifo and drf are there; JSON has one object for each."""
-    monkeypatch.setattr(registry, "_registered", {})  # what other tests registered has long names
+    """fifo and drf are in the list; JSON has one object for each."""
+    monkeypatch.setattr(registry, "_registered", {})  # other tests register long names
     listed = run(policy, ["list", "--json"])
     assert listed.exit_code == 0
     entries = {entry["name"]: entry for entry in json.loads(listed.output)}
@@ -97,7 +99,7 @@ def test_list_names_the_policies_with_their_options(monkeypatch: pytest.MonkeyPa
 
 
 def test_list_shows_the_choices_of_an_option() -> None:
-    """A text of which few are allowed is listed by what is allowed."""
+    """For a text option with few allowed values these are listed."""
     entries = {entry["name"]: entry for entry in json.loads(run(policy, ["list", "--json"]).output)}
     types = {option["name"]: option["type"] for option in entries["dress"]["options"]}
     assert types["reading"] == "printed|share"
@@ -106,7 +108,7 @@ def test_list_shows_the_choices_of_an_option() -> None:
 
 
 def test_check_lists_every_finding_and_exits_2(bad: str) -> None:
-    """One line for each, with file, line and column; right files are said to be right."""
+    """There is one line for each, with file, line and column; valid files are reported as valid."""
     checked = run(policy, ["check", good(), bad])
     assert checked.exit_code == 2
     lines = checked.output.splitlines()
@@ -118,7 +120,7 @@ def test_check_lists_every_finding_and_exits_2(bad: str) -> None:
 
 
 def test_check_prints_json(bad: str) -> None:
-    """One object for each file, findings by field name."""
+    """There is one object for each file, with findings by field name."""
     checked = run(policy, ["check", good(), bad, "--json"])
     assert checked.exit_code == 2
     right, wrong = json.loads(checked.output)
@@ -138,7 +140,7 @@ def test_check_of_right_files_exits_0() -> None:
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"])
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes | None) -> None:
-    """No traceback; exit 2, as for any bad input."""
+    """There is no traceback; exit 2, as for any bad input."""
     file = tmp_path / "file.yml"
     if content is not None:
         file.write_bytes(content)
@@ -161,7 +163,7 @@ def test_a_file_that_is_not_there_hides_nothing_of_the_others(tmp_path: Path) ->
 def test_a_policys_name_is_enough(
     rm: ResourceManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """check and apply take a name or an example, whatever lies in the folder."""
+    """check and apply take the name of a policy or an example, whatever is in the folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "drf").write_text("not YAML: [")
     checked = run(policy, ["check", "drf", "queues"])
@@ -177,7 +179,7 @@ def test_a_policys_name_is_enough(
 
 
 def test_an_unknown_name_is_one_line_with_the_nearest(rm: ResourceManager) -> None:
-    """Nothing is sent, but where the ResourceManager is to judge."""
+    """Nothing is sent, unless the ResourceManager is asked to judge."""
     said = "dfr: error LC130: there is no policy 'dfr' (did you mean: drf"
     checked = run(policy, ["check", "dfr"])
     assert (checked.exit_code, len(checked.output.splitlines())) == (2, 1)
@@ -192,12 +194,12 @@ def test_an_unknown_name_is_one_line_with_the_nearest(rm: ResourceManager) -> No
 
 
 def test_schema_is_printed() -> None:
-    """What is printed is what is published."""
+    """The printed schema is the published one."""
     assert json.loads(run(policy, ["schema"]).output) == schema("policy")
 
 
 def test_apply_sends_the_text_and_prints_the_version(rm: ResourceManager) -> None:
-    """The ResourceManager gets the YAML as it is, with the file's name."""
+    """The ResourceManager gets the unchanged YAML, with the file's name."""
     applied = run(policy, ["apply", good(), "--rm", rm.url, "--user", "yarn"])
     assert applied.exit_code == 0, applied.output
     assert "applied as version 7" in applied.output
@@ -210,14 +212,14 @@ def test_apply_sends_the_text_and_prints_the_version(rm: ResourceManager) -> Non
 
 
 def test_apply_asks_as_the_caller(rm: ResourceManager) -> None:
-    """Without a name YARN takes the caller for dr.who, who administers nothing."""
+    """Without a name YARN takes the caller for dr.who, who has no rights."""
     assert run(policy, ["apply", good(), "--rm", rm.url]).exit_code == 0
     ((path, _),) = rm.calls
     assert path.endswith(f"&user.name={getuser()}")
 
 
 def test_apply_sends_nothing_that_is_wrong_here(rm: ResourceManager, bad: str) -> None:
-    """The check at home comes first."""
+    """The local check comes first."""
     applied = run(policy, ["apply", bad, "--rm", rm.url])
     assert applied.exit_code == 2
     assert "unknown key 'polcy'" in applied.output
@@ -227,7 +229,7 @@ def test_apply_sends_nothing_that_is_wrong_here(rm: ResourceManager, bad: str) -
 def test_a_policy_that_is_unknown_here_may_be_known_there(
     rm: ResourceManager, tmp_path: Path, bad: str
 ) -> None:
-    """The line says where it was checked, and how to leave that to the ResourceManager."""
+    """The line says where it was checked, and how to leave the check to the ResourceManager."""
     file = tmp_path / "theirs.yml"
     file.write_text("version: 1\nkind: policy\npolicy: theirs.py:Theirs\n")
     applied = run(policy, ["apply", str(file), "--rm", rm.url])
@@ -239,7 +241,7 @@ def test_a_policy_that_is_unknown_here_may_be_known_there(
 
 
 def test_apply_shows_the_servers_findings_alike(rm: ResourceManager) -> None:
-    """A policy may be unknown there: the same lines, the same exit code."""
+    """A policy may be unknown there: the lines and the exit code are the same."""
     finding = {"line": 4, "column": 9, "path": "policy", "message": "unknown", "hint": "install it"}
     rm.answer = 400, {"message": "bad", "hint": "", "findings": [finding]}
     applied = run(policy, ["apply", good(), "--rm", rm.url])
@@ -266,7 +268,9 @@ def test_a_policy_that_ends_its_process_does_not_end_the_command(
 
 
 def test_a_refusal_is_one_line_and_exits_1(rm: ResourceManager) -> None:
-    """Forbidden, or queues in use: the server's words, no traceback."""
+    """If it is forbidden, or queues are in use, the server's message is shown without a
+    traceback.
+    """
     rm.answer = 409, {"message": "root.a has applications", "hint": "wait", "queues": ["root.a"]}
     applied = run(policy, ["apply", good(), "--rm", rm.url])
     assert applied.exit_code == 1
@@ -283,7 +287,7 @@ def test_a_policy_installed_there_only_can_be_applied(rm: ResourceManager, tmp_p
 
 
 def test_check_compares_with_a_running_cluster(rm: ResourceManager, tmp_path: Path) -> None:
-    """Sizes and living applications come from the ResourceManager; a warning alone exits 0."""
+    """Sizes and living applications come from the ResourceManager; only warnings exit with 0."""
     cluster = {"capacity": {"memory_mb": 10240}, "minimum_allocation": {"memory_mb": 1024}}
     about = {"cluster": cluster, "queues": [{"path": "root.old"}]}
     apps = [{"queue": "old", "state": state, "startedTime": 1, "id": state} for state in STATES]
@@ -309,7 +313,7 @@ STATES = ("RUNNING", "ACCEPTED", "FINISHED", "KILLED")
 
 
 def test_apply_refuses_what_does_not_fit_the_cluster(rm: ResourceManager, tmp_path: Path) -> None:
-    """What `check --rm` finds is found by `apply`, too; a flag applies it all the same."""
+    """`apply` finds what `check --rm` finds; a flag applies it all the same."""
     file = tmp_path / "large.yml"
     file.write_text("version: 1\npolicy: drf\nqueues:\n  a: {guaranteed: {memory_mb: 99999}}\n")
     assert run(policy, ["check", str(file), "--rm", rm.url]).exit_code == 2
@@ -366,7 +370,7 @@ def test_a_dry_run_changes_nothing(rm: ResourceManager) -> None:
 
 
 def test_a_dry_run_prints_what_the_server_found(rm: ResourceManager) -> None:
-    """A policy that raises there is one line; a server that would apply is sent nothing."""
+    """A policy that raises there is one line; nothing is sent to a server that would apply it."""
     rm.documents = {
         "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"cluster": {}}}},
         "/ws/v1/cluster/metrics": {"clusterMetrics": {}},
@@ -390,7 +394,7 @@ def test_a_dry_run_prints_what_the_server_found(rm: ResourceManager) -> None:
 
 
 def test_check_compares_with_a_workloads_cluster() -> None:
-    """A shipped workload's nodes stand for a cluster that is not there yet."""
+    """A shipped workload's nodes stand for a cluster that does not exist yet."""
     assert run(policy, ["check", good(), "--cluster", "demo"]).exit_code == 0
     both = run(policy, ["check", good(), "--cluster", "demo", "--rm", "http://h:1"])
     assert (both.exit_code, "one of the two" in both.output) == (2, True)

@@ -1,4 +1,4 @@
-"""A policy's file that a command cannot load: its line, and how to name its class."""
+"""A policy's file that a command cannot load: the line of the error, and how to name its class."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ run = CliRunner().invoke
 def test_a_policys_file_that_cannot_be_loaded_names_its_line(
     tmp_path: Path, text: str, said: str
 ) -> None:
-    """And no place in a configuration that nobody wrote."""
+    """It names no place in a configuration that the user did not write."""
     (tmp_path / "bad.py").write_text(text)
     named = f"{tmp_path}/bad.py:Bad"
     done = run(policy, ["check", named])
@@ -33,7 +33,7 @@ def test_a_policys_file_that_cannot_be_loaded_names_its_line(
 def test_a_policys_file_without_its_class_says_how_to_name_it(
     tmp_path: Path, in_yaml: bool
 ) -> None:
-    """The names of other policies are no help."""
+    """The error does not list the names of other policies, which are no help."""
     given = str(tmp_path / "courtesy.py")
     (tmp_path / "p.yml").write_text(f"version: 1\nkind: policy\npolicy: {given}\n")
     done = run(policy, ["check", str(tmp_path / "p.yml") if in_yaml else given])

@@ -36,7 +36,7 @@ class Mine:
 
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory) -> Path:
-    """A fifo run in which two applications want all four slots at once."""
+    """Return the journal of a fifo run in which two applications want all four slots at once."""
     folder = tmp_path_factory.mktemp("journal")
     wanted = scenario(app("early", stage([100] * 6)), app("late", stage([100] * 6)))
     simulate(wanted, compiled("fifo"), policy="fifo", journal=folder)
@@ -49,7 +49,9 @@ def test_the_exit_status_says_whether_plans_differ(journal: Path, policy: str, s
 
 
 def test_the_first_difference_is_shown_both_ways(journal: Path, tmp_path: Path, capsys) -> None:
-    """A journal below the folder, compressed; the round is the first in which plans differ."""
+    """The journal may be below the folder, and compressed; the shown round is the first in which
+    plans differ.
+    """
     [segment] = journal.glob("*.jsonl")
     below = tmp_path / "recorded"
     below.mkdir()
@@ -66,7 +68,7 @@ def test_the_first_difference_is_shown_both_ways(journal: Path, tmp_path: Path, 
 
 
 def test_a_policy_in_a_file_is_held_to_its_journal(tmp_path: Path, monkeypatch, capsys) -> None:
-    """A file that was edited since decides again; where it lies does not matter, nor a snapshot."""
+    """An edited file decides again; neither its place nor a snapshot matters."""
     old, new = tmp_path / "old", tmp_path / "new"
     for folder, order in ((old, "app.number"), (new, "app.number + 0")):
         folder.mkdir()
@@ -99,7 +101,7 @@ def test_a_policy_in_a_file_is_held_to_its_journal(tmp_path: Path, monkeypatch, 
 def test_what_cannot_be_compared_is_one_line(
     journal: Path, tmp_path: Path, text: str | None, said: str, capsys
 ) -> None:
-    """A broken file, and a configuration with other queues: exit status 2."""
+    """A broken file, and a configuration with other queues, give exit status 2."""
     two = tmp_path / "two.yml"
     two.write_text("version: 1\npolicy: fifo\nqueues:\n  a: {policy: fifo}\n  b: {policy: fifo}\n")
     if text is not None:

@@ -15,7 +15,7 @@ TWO = "version: 1\npolicy: fifo\nqueues:\n  a: {policy: fifo}\n  b: {policy: fif
 
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory) -> str:
-    """A fifo run in which two applications want all four slots at once."""
+    """Return the journal of a fifo run in which two applications want all four slots at once."""
     folder = tmp_path_factory.mktemp("journal")
     wanted = scenario(app("early", stage([100] * 6)), app("late", stage([100] * 6)))
     simulate(wanted, compiled("fifo"), policy="fifo", journal=folder)
@@ -24,7 +24,7 @@ def journal(tmp_path_factory) -> str:
 
 @pytest.fixture
 def two(tmp_path: Path) -> str:
-    """A configuration without the recorded root.default."""
+    """Return a configuration without the recorded root.default."""
     (tmp_path / "two.yml").write_text(TWO)
     return str(tmp_path / "two.yml")
 
@@ -42,7 +42,7 @@ def two(tmp_path: Path) -> str:
 def test_the_exit_status_says_whether_rounds_differ(
     journal: str, arguments: list[str], status: int
 ) -> None:
-    """1 for a difference under `--expect-same`, 0 otherwise."""
+    """It is 1 for a difference under `--expect-same`, 0 otherwise."""
     assert run(["replay", journal, *arguments]) == status
 
 
@@ -64,7 +64,9 @@ def test_the_recorded_policy_runs_again(journal: str, tmp_path: Path, capsys) ->
 
 
 def test_queues_are_mapped(journal: str, two: str, capsys) -> None:
-    """Applications of a recorded queue run in the one named for it, in rounds and to the end."""
+    """Applications of a recorded queue run in the queue that the map names, in rounds and to the
+    end.
+    """
     assert run(["replay", journal, "--policy", two]) == 2
     assert "--map root.default=QUEUE" in capsys.readouterr().err
     mapped = ["--map", "default=root.b"]
@@ -76,7 +78,7 @@ def test_queues_are_mapped(journal: str, two: str, capsys) -> None:
 
 
 def test_queues_that_went_away_leave_the_other_policy(journal: str, monkeypatch, capsys) -> None:
-    """A last configuration without the earlier queues is not simulated; the output says so."""
+    """A last configuration without the earlier queues is not simulated, and the output says so."""
     monkeypatch.setattr(
         "loomcard.experiments.replay_runs.recorded_config", lambda _: compile_config(TWO, "b.yml")
     )
@@ -96,7 +98,7 @@ def test_queues_that_went_away_leave_the_other_policy(journal: str, monkeypatch,
     ],
 )
 def test_a_wrong_map_is_one_line(journal: str, two: str, arguments, says, capsys) -> None:
-    """Each is named before a round is read."""
+    """Each mistake is named before a round is read."""
     assert run(["replay", journal, "--policy", two, *arguments]) == 2
     said = capsys.readouterr().err
     assert says in said
@@ -104,13 +106,15 @@ def test_a_wrong_map_is_one_line(journal: str, two: str, arguments, says, capsys
 
 
 def test_what_needs_another_policy_says_so(journal: str, capsys) -> None:
-    """`--map` and `--out` mean nothing for the recorded policy."""
+    """`--map` and `--out` have no meaning for the recorded policy."""
     assert run(["replay", journal, "--map", "a=b"]) == 2
     assert "--policy" in capsys.readouterr().err
 
 
 def test_the_tables_compare_both_simulations(journal: str, tmp_path: Path, capsys) -> None:
-    """Round by round in words; to the end as every run's tables; the folder is a run's folder."""
+    """The result is in words round by round, and like every run's tables to the end; the folder is
+    a run's folder.
+    """
     out = tmp_path / "out"
     assert run(["replay", journal, "--policy", "drf", "--out", str(out)]) == 0
     said = capsys.readouterr().out
@@ -121,6 +125,6 @@ def test_the_tables_compare_both_simulations(journal: str, tmp_path: Path, capsy
 
 
 def test_a_folder_without_a_journal_is_one_line(tmp_path: Path, capsys) -> None:
-    """It names what is missing."""
+    """The line names what is missing."""
     assert run(["replay", str(tmp_path), "--policy", "drf"]) == 2
     assert "no journal segment" in capsys.readouterr().err

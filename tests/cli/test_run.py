@@ -51,7 +51,9 @@ def workload(tmp_path: Path) -> Path:
 def test_a_workload_runs_under_the_policies_named(
     workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One object a run on standard output, the same as in the run folder but for its details."""
+    """There is one object per run on standard output, the same as in the run folder except for its
+    details.
+    """
     out = tmp_path / "out"
     policies = ["--policy", "fifo", "--policy", "drf"]
     command = ["run", str(workload), *policies, "--seed", "5", "--seeds", "2", "--out", str(out)]
@@ -78,7 +80,7 @@ def test_a_workload_runs_under_the_policies_named(
 def test_an_experiment_then_a_report(
     workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Tables on the terminal, a page and the numbers beside it."""
+    """There are tables on the terminal, and a page with the numbers beside it."""
     out = tmp_path / "out"
     experiment = str(workload.with_name("e.yml"))
     assert run(["run", experiment, "--out", str(out), "--processes", "1"]) == 0
@@ -95,7 +97,7 @@ def test_an_experiment_then_a_report(
 def test_cells_that_fail_are_reported_in_a_line_each(
     workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit status 1; the policy's own error is named in the line, then its traceback."""
+    """The exit status is 1; the line names the policy's own error, and its traceback follows."""
     file = tmp_path / "broken.py"
     file.write_text(BROKEN)
     (tmp_path / "broken.yml").write_text(f"version: 1\npolicy: {file}:Broken\n")
@@ -137,7 +139,7 @@ def test_bad_input_is_one_line_and_changes_nothing(
     arguments: list[str],
     printed: str,
 ) -> None:
-    """Exit status 2, and no folder."""
+    """The exit status is 2, and no folder is made."""
     silent = tmp_path / "silent.yml"
     silent.write_text(WORKLOAD.replace("cluster: {", "cluster: {heartbeat_ms: 0, "))
     before = sorted(tmp_path.rglob("*"))
@@ -159,7 +161,9 @@ def test_simulate_is_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The same files below run/, with journals, whatever the processes; the manifest apart."""
+    """Both write the same files below run/, with journals, whatever the number of processes; only
+    the manifest differs.
+    """
     words = [str(workload), "--policy", "drf", "--policy", "fifo", "--seed", "7", "--json"]
     said, files = [], []
     for name, processes in (("simulate", "1"), ("run", "2")):
@@ -181,14 +185,14 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_runs(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No hour of simulation comes before the error."""
+    """The error comes before an hour of simulation."""
     monkeypatch.setattr(experiments, "run_cells", lambda *_: pytest.fail("it was simulated"))
     words = ["run", str(workload), "--policy", "fifo", "--out"]
     assert run([*words, str(workload / "results")]) == 2
     assert capsys.readouterr().err == f"error: {workload}: no folder (name another with --out)\n"
     folder = tmp_path / "read-only"
     folder.mkdir()
-    # The tests may be root's, who may write everywhere.
+    # The tests may run as root, who may write everywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK or path != folder)
     for place in (folder, folder / "deeper"):
         assert run([*words, str(place)]) == 2
@@ -201,7 +205,7 @@ def test_a_full_disk_names_the_file(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One line with the remedy."""
+    """The error is one line with the remedy."""
 
     def full(*_: object, **__: object) -> None:
         raise pl.exceptions.ComputeError("parquet: No space left on device (os error 28)")
@@ -218,7 +222,7 @@ def test_a_full_disk_names_the_file(
 def test_applications_that_wait_for_ever_are_counted(
     workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are in no table."""
+    """They appear in no table."""
     (tmp_path / "idle.py").write_text(IDLE)
     (tmp_path / "idle.yml").write_text("version: 1\npolicy: idle.py:Idle\n")
     words = ["run", str(workload), "--policy", str(tmp_path / "idle.yml")]
@@ -265,7 +269,7 @@ def test_a_policy_that_ends_its_process_does_not_end_the_command(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Also where all other cells run in the command's own process."""
+    """This is true even if all other cells run in the command's own process."""
     file = tmp_path / "mine.py"
     file.write_text(QUITS.format(imported=imported, when=when))
     words = ["run", str(workload), "--policy", f"{file}:Mine", "--processes", "1"]
@@ -295,7 +299,7 @@ class Loops:
 
 
 def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path: Path) -> None:
-    """Of both processes, as the terminal sends it to all of them."""
+    """Ctrl-C reaches both processes, as the terminal sends it to all of them."""
     (tmp_path / "long.yml").write_text(LONG)
     words = ["simulate", "long.yml", "--policy", "drf", "--policy", "fifo", "--processes", "2"]
     process = started(words, tmp_path)
@@ -312,7 +316,7 @@ def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path: Path) -> None:
 def test_ctrl_c_to_the_command_alone_ends_a_policy_that_loops_and_keeps_the_rest(
     workload: Path, tmp_path: Path
 ) -> None:
-    """What the policy's process has until then is kept too."""
+    """The results that the policy's process has until then are kept too."""
     (tmp_path / "loops.py").write_text(LOOPS)
     (tmp_path / "loops.yml").write_text("version: 1\npolicy: loops.py:Loops\n")
     process = started(["run", "w.yml", "--policy", "drf", "--policy", "loops.yml"], tmp_path)

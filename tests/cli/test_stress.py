@@ -1,4 +1,4 @@
-"""``loomcard stress``, as typed."""
+"""``loomcard stress``, as a user types it."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ ONE = ["--scenario", "tiny-weights", "--processes", "1"]
 def test_a_policy_that_holds_is_ok_and_one_that_is_broken_ends_with_status_1(
     tmp_path, capsys, monkeypatch
 ):
-    """A third party names its file; the table says what was seen."""
+    """A third party names its file; the table shows what was seen."""
     monkeypatch.chdir(tmp_path)  # a short name leaves the table room
     assert run(["stress", "drf", *ONE]) == 0
     assert "ok" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`loomcard suite`: what it prints, and how it refuses."""
+"""`loomcard suite`: its output, and its refusals."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_spark_needs_its_environment(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked for before anything runs; one that was named wrongly is bad input."""
+    """It is checked before anything runs; a wrong name for it is bad input."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOOMCARD_SUITE", str(tmp_path / "none"))
     said = f"no environment with pyspark in {tmp_path / 'none'} (make one with `loomcard suite"
@@ -50,7 +50,7 @@ def test_spark_needs_its_environment(
 
 
 def test_run_takes_mixes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A mix, or an experiment of mixes, is run by the suite on a real cluster."""
+    """The suite runs a mix, or an experiment of mixes, on a real cluster."""
     (tmp_path / "e.yml").write_text(
         "version: 1\nkind: experiment\npolicies: [drf]\nworkloads: [slice]\n"
     )

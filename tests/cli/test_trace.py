@@ -14,7 +14,7 @@ SWIM = Path(__file__).parents[1] / "workload" / "data" / "swim.tsv"
 
 
 def test_inspect_shows_sums_and_plots(capsys: pytest.CaptureFixture[str]) -> None:
-    """What a shipped workload holds, on a screen."""
+    """The content of a shipped workload is shown on one screen."""
     assert run(["trace", "inspect", "mixed-30"]) == 0
     shown = capsys.readouterr().out
     for part in ("30, submitted within", "5 nodes in 1 rack:", "large", "tasks by their time", "█"):
@@ -22,14 +22,14 @@ def test_inspect_shows_sums_and_plots(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_inspect_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same for a program."""
+    """The same content is printed for programs."""
     assert run(["trace", "inspect", str(SWIM), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["format"], figures["applications"], figures["tasks"]) == ("swim", 3, 16)
 
 
 def test_convert_writes_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is written loads, and draws no die."""
+    """The written workload can be loaded, and has no random values."""
     out = tmp_path / "w.yml"
     assert run(["trace", "convert", str(SWIM), "--out", str(out)]) == 0
     assert "3 applications" in capsys.readouterr().out
@@ -47,7 +47,7 @@ def test_convert_writes_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_bad_input_is_one_line(
     arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit 2, the file, the line, the remedy."""
+    """The exit status is 2, with the file, the line and the remedy."""
     assert run(["trace", "inspect", *arguments]) == 2
     said = capsys.readouterr().err
     assert part in said
@@ -55,7 +55,7 @@ def test_bad_input_is_one_line(
 
 
 def test_schemas_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of configurations unless another kind is named."""
+    """The schema is that of configurations unless another kind is named."""
     for arguments, expected in (([], policy_schema()), (["workload"], workload_schema())):
         assert run(["schema", *arguments]) == 0
         assert json.loads(capsys.readouterr().out) == expected
