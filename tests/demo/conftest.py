@@ -1,4 +1,4 @@
-"""A demo's runs whose figures can be worked out by hand, without a cluster."""
+"""A demo's runs with figures that can be worked out by hand, without a cluster."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
 from loomcard.results.run_folder import write_run
 
 WAITS_S = {"stock:capacity": 8, "dress": 2, "hdrf": 4, "carbyne": 8}
-"""By scheduler: how long the one small job of `record` waits."""
+"""How long the one small job of `record` waits, by scheduler."""
 
 
 def record(policy: str, wait_s: int) -> RunRecord:
-    """Ten seconds in which shop's large job holds three quarters of the memory and lab's one task
-    a quarter of the vcores; shop's small job has a task of 1 s after its wait.
+    """Return ten seconds in which shop's large job uses three quarters of the memory and lab's one
+    task a quarter of the vcores; shop's small job has a task of 1 s after its wait.
     """
     found = RunRecord(
         policy, "w", 1, "local", ["memory_mb", "vcores"], [(0, (8192, 8))], ended_ms=10_000
@@ -38,7 +38,7 @@ def record(policy: str, wait_s: int) -> RunRecord:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    """What `record` says, under four schedulers."""
+    """Return what `record` gives, under four schedulers."""
     records = [record(policy, wait_s) for policy, wait_s in WAITS_S.items()]
     write_run(tmp_path / "run", records, manifest({}))
     return read_study([tmp_path / "run"], "stock:capacity")
@@ -46,7 +46,9 @@ def study(tmp_path: Path) -> Study:
 
 @pytest.fixture
 def real_jobs() -> RealJobs:
-    """Two jobs with a master and a task each; the swap is after the first task has begun."""
+    """Return two jobs with a master and a task each; the swap comes after the first task has
+    begun.
+    """
     jobs = tuple(
         JobTimes(f"a{i}", name, "fifo, then drf", "SUCCEEDED", 1_000, 2_000, 9_000)
         for i, name in enumerate(("pi", "wordcount"))

@@ -1,4 +1,4 @@
-"""The demo as a user runs it, and what its verdict depends on."""
+"""The demo as a user runs it, and what decides its verdict."""
 
 import math
 import os
@@ -26,7 +26,7 @@ from loomcard.results.record import ApplicationRecord, RunRecord
 def played(scheduler: str, fallback: int = 0, state: str = "SUCCEEDED") -> Played:
     record = RunRecord(scheduler, "w", 1, "local", [], [])
     record.applications = [ApplicationRecord("a", "root.q", 0, state=state)]
-    if scheduler == STOCK:  # whose allocations nobody counts, and which has no journal
+    if scheduler == STOCK:  # its allocations are not counted, and it has no journal
         return Played(scheduler, record, None)
     record.allocations = {"policy": 10, "fallback": fallback}
     return Played(scheduler, record, 0)
@@ -34,7 +34,7 @@ def played(scheduler: str, fallback: int = 0, state: str = "SUCCEEDED") -> Playe
 
 @pytest.fixture
 def good(study: Study, real_jobs: RealJobs, tmp_path: Path) -> DemoResult:
-    """A demo in which nothing went wrong."""
+    """Return a demo in which nothing went wrong."""
     runs = tuple(map(played, (STOCK, *POLICIES)))
     return DemoResult(real_jobs, runs, study, tuple(gains(study)), tmp_path / "demo.png", 99.0)
 
@@ -42,7 +42,7 @@ def good(study: Study, real_jobs: RealJobs, tmp_path: Path) -> DemoResult:
 def shown(
     result: DemoResult, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
-    """Exit status and output of a `loomcard demo` that came to `result`."""
+    """Return exit status and output of a `loomcard demo` with that `result`."""
     monkeypatch.setattr(paths, "jars", lambda: None)
     monkeypatch.setattr(demo, "run_demo", lambda *_: result)
     return run(["demo"]), capsys.readouterr().out
@@ -51,7 +51,9 @@ def shown(
 def test_the_output_has_every_sentence_and_one_closing_line(
     good: DemoResult, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was gained and what was not, the fallback's allocations, the replays' verdict."""
+    """The output says what was gained and what was not, the fallback's allocations, and the
+    replays' verdict.
+    """
     status, text = shown(good, monkeypatch, capsys)
     assert status == 0
     for gain in good.gains:
@@ -64,7 +66,7 @@ def test_the_output_has_every_sentence_and_one_closing_line(
 def test_the_best_of_each_row_is_marked(
     good: DemoResult, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever it is: least of times, most of memory."""
+    """Whichever scheduler it is: the least of times, the most of memory."""
     _, text = shown(good, monkeypatch, capsys)
     row = next(
         line for line in text.splitlines() if "small jobs' mean wait" in line and "│" in line
@@ -79,7 +81,9 @@ def test_what_must_not_happen_fails_the_demo(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """An allocation of the fallback, a replay with other plans, a failure: exit status 1."""
+    """An allocation of the fallback, a replay with other plans, or a failure gives exit status
+    1.
+    """
     first, *others = good.played
     bad = {
         "fallback": lambda: replace(good, played=(first, *others[1:], played("dress", fallback=1))),
@@ -97,7 +101,7 @@ def test_what_must_not_happen_fails_the_demo(
 def test_no_java_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is started or removed."""
+    """It is reported before anything is started or removed."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(demo, "run_demo", lambda *_: pytest.fail("it was started"))
@@ -106,7 +110,7 @@ def test_no_java_is_said_in_one_line(
 
 
 def test_ctrl_c_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half a demo is nothing that `loomcard report` can read. Polars and Python each raise
+    """Half a demo is removed: `loomcard report` could not read it. Polars and Python each raise
     KeyboardInterrupt for one Ctrl-C, the second while the folder is removed.
     """
     again = iter([KeyboardInterrupt])
@@ -128,7 +132,7 @@ def test_ctrl_c_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def needs_no_java(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command runs in the folder, and looks for neither Java nor jars."""
+    """Let the command run in the folder without looking for Java or jars."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(paths, "java_home", lambda: None)
     monkeypatch.setattr(paths, "jars", lambda: None)
@@ -137,7 +141,7 @@ def needs_no_java(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_removed_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file where the demo's folder is to be; nothing is started."""
+    """A file is in the place of the demo's folder; nothing is started."""
     needs_no_java(tmp_path, monkeypatch)
     Path("run").mkdir()
     file = tmp_path / "run" / "yarn-demo"
@@ -149,7 +153,7 @@ def test_what_cannot_be_removed_is_named(
 def test_a_full_disk_is_said_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line that says how much is wanted; else the jobs would wait for minutes."""
+    """One line says how much is needed; otherwise the jobs would wait for minutes."""
     needs_no_java(tmp_path, monkeypatch)
     monkeypatch.setattr(demo.real_jobs, "run", lambda *_: pytest.fail("it was started"))
     monkeypatch.setattr(demo.shutil, "disk_usage", lambda _: SimpleNamespace(free=30 << 20))
@@ -160,8 +164,8 @@ def test_a_full_disk_is_said_before_anything_starts(
 
 @pytest.mark.cluster
 def test_the_demo_does_what_it_says(tmp_path: Path) -> None:
-    """Real jobs succeed while the policy is swapped; four schedulers play one workload; every
-    container of ours is the policy's, and every journal replays.
+    """Real jobs succeed while the policy is swapped; four schedulers play one workload. The policy
+    decided every container under Loomcard, and every journal replays.
     """
     done = subprocess.run(
         [sys.executable, "-c", "from loomcard.cli import main; main()", "demo"],

@@ -1,4 +1,4 @@
-"""What the demo says of a policy follows from the figures, for better and for worse."""
+"""What the demo says of a policy follows from the figures, both for gains and for losses."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def figures(
     small: Value = 10.0, large: Value = 10.0, lab: Value = 10.0, mean: Value = 10.0,
     makespan: Value = 10.0,
 ) -> Figures:  # fmt: skip
-    """Made up; what is not said is 10, and shop has what lab has not."""
+    """Return made-up figures; unnamed ones are 10, and shop has those that lab does not have."""
     values = dict(zip(FIGURES, (small, large, lab, mean, makespan), strict=True))
     return Figures(values, {"lab": lab, "shop": None if lab is None else 100.0 - lab})
 
@@ -59,7 +59,7 @@ def said(policy: str, own: Figures) -> Gain:
     ],
 )
 def test_a_gain_says_for_whom_and_how_much(policy: str, own: Figures, sentence: str) -> None:
-    """Each policy by what its paper promises; the values are those of the figures."""
+    """Each policy is judged by what its paper promises; the values are those of the figures."""
     found = said(policy, own)
     assert found.gained
     assert found.sentence == sentence
@@ -69,22 +69,22 @@ def test_a_gain_says_for_whom_and_how_much(policy: str, own: Figures, sentence: 
     ("policy", "own"),
     [
         ("dress", figures(small=12.0)),  # worse
-        ("dress", figures(small=9.6)),  # the same, within the twentieth that one run may vary
+        ("dress", figures(small=9.6)),  # the same, within the twentieth by which one run may vary
         ("dress", figures(small=None)),
         ("hdrf", figures(lab=10.4)),
         ("carbyne", figures(mean=10.5)),
-        ("carbyne", figures(small=1.0)),  # another's aim
+        ("carbyne", figures(small=1.0)),  # the aim of another policy
     ],
 )
 def test_no_gain_is_said_to_be_none(policy: str, own: Figures) -> None:
-    """A policy that is worse, the same, or unknown in its own figure has gained nothing."""
+    """A policy whose own figure is worse, the same or unknown has gained nothing."""
     found = said(policy, own)
     assert not found.gained
     assert f"{policy} gained nothing for " in found.sentence
 
 
 def test_what_is_not_gained_is_said_too() -> None:
-    """All other figures that are worse, the same or unknown, each with both values."""
+    """All other figures that are worse, the same or unknown are listed, each with both values."""
     found = said("dress", figures(small=1.0, large=15.0, lab=20.0, mean=10.1, makespan=None))
     assert found.rest == (
         "not gained, worse: large jobs' mean completion 15.0 s (CapacityScheduler 10.0 s, +50 %)",
@@ -94,7 +94,7 @@ def test_what_is_not_gained_is_said_too() -> None:
 
 
 def test_a_smaller_share_of_a_queue_is_worse() -> None:
-    """Of the one figure that is better when it grows."""
+    """This is the one figure that is better when it grows."""
     assert "worse: the smallest share of a queue" in said("dress", figures(lab=5.0)).rest[0]
     assert "share" not in " ".join(said("dress", figures(lab=20.0)).rest)
 
@@ -105,8 +105,8 @@ def test_nothing_is_left_where_all_is_better() -> None:
 
 
 def test_figures_follow_from_a_run(study: Study) -> None:
-    """Waiting, completion, makespan and shares, worked out by hand; shares while both queues wanted
-    more, of the resource of which a queue has most.
+    """Waiting, completion, makespan and shares are worked out by hand. Shares count while both
+    queues wanted more, of the resource of which a queue has most.
     """
     found = {run.policy: figures_of(run) for run in study.runs}["dress"]
     assert found.values[SMALL] == pytest.approx(2.0)
@@ -119,7 +119,7 @@ def test_figures_follow_from_a_run(study: Study) -> None:
 
 
 def test_every_policy_is_compared_with_the_stock_scheduler(study: Study) -> None:
-    """Not with one another, and CapacityScheduler not with itself."""
+    """Policies are not compared with one another, nor CapacityScheduler with itself."""
     assert [(each.policy, each.gained) for each in gains(study)] == [
         ("dress", True),
         ("hdrf", False),

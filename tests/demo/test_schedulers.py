@@ -13,7 +13,7 @@ from loomcard.workload.loading import find
 
 
 def test_ctrl_c_during_a_run_ends_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The player then returns what it has; no other scheduler has its turn."""
+    """The player then returns what it has, and no other scheduler runs."""
     begun: list[str] = []
 
     def stopped(scenario: Any, policy: Path | str, **_: Any) -> RunRecord:
@@ -28,7 +28,7 @@ def test_ctrl_c_during_a_run_ends_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_
 
 @pytest.mark.parametrize("name", ["capacity", *schedulers.POLICIES])
 def test_all_schedulers_have_the_same_queues(name: str) -> None:
-    """Those that the applications name; alike in weight, guarantee and maximum."""
+    """The queues are those that the applications name, with equal weight, guarantee and maximum."""
     file = Path(schedulers.__file__).with_name(f"{name}.yml")
     queues = compile_config(file.read_text(), file.name)["queues"]
     leaves = {queue["path"] for queue in queues if queue["leaf"]}
@@ -39,9 +39,9 @@ def test_all_schedulers_have_the_same_queues(name: str) -> None:
 
 
 def test_a_full_cluster_still_has_memory_for_a_task() -> None:
-    """In pieces over its nodes, as real ones have; else stock CapacityScheduler keeps free GPUs
-    from the queue beside one that lacks memory, and nobody sees what it charges an organisation
-    with.
+    """The free room is in pieces over the nodes, as on real ones. Otherwise stock CapacityScheduler
+    keeps free GPUs from the queue beside one that lacks memory, and its charges to a queue stay
+    invisible.
     """
     scenario = load(find(schedulers.WORKLOAD), seed=1)
     sizes = {stage.size[0] for app in scenario.applications for stage in app.stages}

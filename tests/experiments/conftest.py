@@ -34,7 +34,7 @@ baseline: fifo
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Path:
-    """Two policies, two values, two seeds: eight cells of milliseconds."""
+    """Return two policies, two values, two seeds: eight cells of milliseconds."""
     (tmp_path / "small.yml").write_text(WORKLOAD)
     file = tmp_path / "try.yml"
     file.write_text(EXPERIMENT)

@@ -1,4 +1,4 @@
-"""A capsule shows the fault that it was kept for again, on another machine."""
+"""A capsule shows the fault for which it was kept again, on another machine."""
 
 import hashlib
 import json
@@ -39,7 +39,9 @@ class Odd:
 
 
 def kept(folder: Path, how: str, kind: str, *, answered: bool = True) -> Path:
-    """A capsule as a ResourceManager writes it, of a policy that does ``how`` at its first ask."""
+    """Return a capsule as a ResourceManager writes it, of a policy that does ``how`` at its first
+    ask.
+    """
     digest = hashlib.sha256(SOURCE.encode()).hexdigest()
     compiled = flat("odd.py:Odd", how=how) | {"files": {"odd.py:Odd": digest}}
     engine = Cluster(flat())
@@ -91,7 +93,7 @@ def test_a_policy_that_allocates_nothing_is_shown_with_what_waits(tmp_path: Path
 
 
 def test_what_it_raised_is_raised_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """With the line of the policy's own text."""
+    """The line of the policy's own text is shown too."""
     assert run(["replay", str(kept(tmp_path, "raise", "raised"))]) == 0
     said = capsys.readouterr()
     assert "again: round 2: root.default:odd.py:Odd: ValueError: on purpose" in said.out
@@ -105,7 +107,7 @@ def test_what_it_raised_is_raised_again(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_batch_without_a_plan_is_answered_in_a_child(
     tmp_path: Path, how: str, said: str, capsys: pytest.CaptureFixture[str]
 ):
-    """What ends its process ends the child alone; what answers here shows no fault."""
+    """A policy that ends its process ends only the child; one that answers here shows no fault."""
     assert run(["replay", str(kept(tmp_path, how, "failed", answered=False))]) == 0
     assert said in capsys.readouterr().out
 
@@ -113,7 +115,7 @@ def test_a_batch_without_a_plan_is_answered_in_a_child(
 def test_one_that_never_answers_is_left_after_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """As long as a cluster waits; here for less."""
+    """It waits as long as a cluster does, but for less time in this test."""
     monkeypatch.setattr("loomcard.experiments.capsule.FIRST_ROUND_S", 0.5)
     assert run(["replay", str(kept(tmp_path, "hang", "failed", answered=False)), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["fault"] == [
@@ -124,8 +126,8 @@ def test_one_that_never_answers_is_left_after_a_while(
 def test_what_is_no_capsule_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """An archive of something else, one that is torn, one that would fill the disk, and options
-    that mean nothing for it.
+    """Refused are an archive of something else, an incomplete one, one that would fill the disk,
+    and options that have no meaning for it.
     """
     good = kept(tmp_path, "serve", "late")
     other = tmp_path / "other.zip"
@@ -141,7 +143,7 @@ def test_what_is_no_capsule_is_refused_in_one_line(
 
 
 def test_one_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Before anything of it is unpacked."""
+    """It is refused before anything of it is unpacked."""
     monkeypatch.setattr("loomcard.experiments.capsule.MOST_BYTES", 1000)
     with (
         pytest.raises(InputError, match="more than a capsule has"),

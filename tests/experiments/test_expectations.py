@@ -1,4 +1,6 @@
-"""What an experiment says of papers' figures: wrong entries with their line, right ones judged."""
+"""The papers' figures that an experiment states: wrong entries are named with their line, right
+ones are judged.
+"""
 
 import json
 from pathlib import Path
@@ -74,7 +76,7 @@ SHARE = f"{PLAIN}, measure: share, policy: drf, as: value"
     ],
 )
 def test_a_wrong_entry_is_named_with_its_line(entry: str, at: str, said: str) -> None:
-    """Each with where it stands and the remedy."""
+    """Each error has its place and the remedy."""
     line = f"  - {{{entry}}}"
     with pytest.raises(FindingsError) as caught:
         read_experiment(f"{HEAD}{line}\n", Path("try.yml"))
@@ -84,8 +86,8 @@ def test_a_wrong_entry_is_named_with_its_line(entry: str, at: str, said: str) ->
 
 
 def test_entries_keep_the_names_that_results_bear(experiment: Path) -> None:
-    """A configuration's file is called by its stem, the baseline is who is compared with, and an
-    entry may leave out who is the only one.
+    """A configuration's file is named by its stem, the baseline is what others are compared with,
+    and an entry may leave out the name of the only policy.
     """
     folder = experiment.parent / "sets"
     folder.mkdir()
@@ -117,7 +119,7 @@ def test_entries_keep_the_names_that_results_bear(experiment: Path) -> None:
 
 
 def test_a_run_experiment_is_judged(experiment: Path, tmp_path: Path) -> None:
-    """From the file to the report, over its parameters and seeds."""
+    """An entry is judged from the file to the report, over its parameters and seeds."""
     text = experiment.read_text()
     experiment.write_text(
         text + "expect:\n"

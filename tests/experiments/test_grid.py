@@ -1,4 +1,4 @@
-"""Experiments read and expanded: the cells, and every finding with its line."""
+"""Reading and expanding experiments: the cells, and every finding with its line."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def findings(file: Path, **request: object) -> list[str]:
 
 
 def test_every_combination_is_a_cell_in_the_files_order(experiment: Path) -> None:
-    """Policies first, then workloads, parameters, seeds; each folder is its own."""
+    """Policies come first, then workloads, parameters, seeds; each has a folder of its own."""
     found = prepare(Request(str(experiment))).cells
     assert [(c.policy, c.vary["tasks"], c.seed) for c in found] == [
         (policy, tasks, seed) for policy in ("fifo", "drf") for tasks in (2, 6) for seed in (1, 2)
@@ -45,7 +45,7 @@ def test_every_combination_is_a_cell_in_the_files_order(experiment: Path) -> Non
 
 
 def test_options_are_varied_for_the_policies_that_have_them(experiment: Path) -> None:
-    """Who has no such option runs once without it; a dot goes deeper."""
+    """A policy without such an option runs once without it; a dot goes deeper."""
     file = experiment.with_name("patient.py")
     file.write_text(PATIENT)
     experiment.with_name("patient.yml").write_text("version: 1\npolicy: patient.py:Patient\n")
@@ -83,13 +83,13 @@ def test_what_one_policy_is_given_is_no_parameter(experiment: Path) -> None:
 
 
 def test_longer_cells_go_first(experiment: Path) -> None:
-    """Else the last one to begin might be the longest."""
+    """Otherwise the last one to begin could be the longest."""
     order = prepare(Request(str(experiment))).order
     assert [cell.vary["tasks"] for cell in order] == [6] * 4 + [2] * 4
 
 
 def test_the_command_line_goes_before_the_file(experiment: Path) -> None:
-    """Policies and seeds that are named are run in place of the experiment's."""
+    """Named policies and seeds run instead of the experiment's."""
     request = Request(str(experiment), policies=("drf",), seeds=(7,))
     prepared = prepare(request)
     assert {(c.policy, c.seed) for c in prepared.cells} == {("drf", 7)}
@@ -110,7 +110,7 @@ def test_a_workload_is_an_experiment_of_one(experiment: Path) -> None:
 
 
 def test_configurations_of_one_name_are_distinguished(experiment: Path) -> None:
-    """Two drf.yml are two policies."""
+    """Two files named drf.yml are two policies."""
     for folder in ("x", "y"):
         experiment.with_name(folder).mkdir()
         (experiment.with_name(folder) / "drf.yml").write_text("version: 1\npolicy: drf\n")
@@ -181,7 +181,7 @@ def test_configurations_of_one_name_are_distinguished(experiment: Path) -> None:
     ],
 )
 def test_findings_have_file_and_line(experiment: Path, text: str, expected: list[str]) -> None:
-    """Everything that is wrong with the file, each with its place."""
+    """All that is wrong with the file is listed, each with its place."""
     experiment.write_text(text)
     found = findings(experiment)
     assert len(found) == len(expected)
@@ -190,7 +190,7 @@ def test_findings_have_file_and_line(experiment: Path, text: str, expected: list
 
 
 def test_what_an_experiment_names_must_be_there(experiment: Path) -> None:
-    """Policies, workloads, options and parameters, each with its remedy."""
+    """Missing policies, workloads, options and parameters are named, each with its remedy."""
     experiment.write_text(GOOD.replace("[fifo]", "[ffo, none.yml, 'stock:lottery']"))
     found = findings(experiment)
     assert found[0].startswith("policy 'ffo': there is no policy 'ffo' (did you mean: fifo")
@@ -205,7 +205,7 @@ def test_what_an_experiment_names_must_be_there(experiment: Path) -> None:
 
 
 def test_a_wrong_configuration_is_named_with_its_line(experiment: Path) -> None:
-    """A reader of several files must know which."""
+    """With several files, a reader must know which one it is."""
     experiment.with_name("bad.yml").write_text("version: 1\npolicy: drf\nweihgt: 2\n")
     experiment.with_name("worse.yml").write_text("version: 1\npolicy: dfr\n")
     experiment.write_text(GOOD.replace("[fifo]", "[bad.yml, worse.yml]"))
@@ -231,7 +231,7 @@ def test_a_queue_that_a_configuration_lacks_is_found_before_anything_runs(experi
 def test_stock_schedulers_are_for_real_clusters(
     experiment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A clear error on the simulator, with the line; none on a real cluster."""
+    """On the simulator there is a clear error with the line; on a real cluster there is none."""
     experiment.write_text(GOOD.replace("[fifo]", '["stock:capacity"]'))
     assert findings(experiment)[0].startswith(
         "/try.yml, line 3, column 12: policies[0]: stock:capacity is YARN's own scheduler"
@@ -249,7 +249,7 @@ def test_stock_schedulers_are_for_real_clusters(
 
 
 def test_nothing_of_the_name(tmp_path: Path) -> None:
-    """A name that stands for nothing gets the nearest."""
+    """For an unknown name the nearest one is suggested."""
     assert findings(tmp_path / "none.yml")[0].endswith("(check the path)")
     with pytest.raises(InputError, match="did you mean 'baselines'"):
         prepare(Request("baseline"))
@@ -257,7 +257,7 @@ def test_nothing_of_the_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_experiments_are_right(name: str) -> None:
-    """They prepare, and keep to the schema."""
+    """They can be prepared, and match the schema."""
     file = SHIPPED / f"{name}.yml"
     experiment, _ = read_experiment(file.read_text(), file)
     assert experiment.name == name
@@ -265,7 +265,7 @@ def test_shipped_experiments_are_right(name: str) -> None:
 
 
 def test_the_file_of_the_guide_is_right(tmp_path: Path) -> None:
-    """What docs/simulate/experiments.md shows can be run as it stands."""
+    """The example in docs/simulate/experiments.md can be run unchanged."""
     guide = (Path(__file__).parents[2] / "docs" / "simulate" / "experiments.md").read_text()
     file = tmp_path / "small-jobs.yml"
     file.write_text(guide.split("```yaml\n")[1].split("```")[0])
@@ -277,7 +277,7 @@ def test_the_file_of_the_guide_is_right(tmp_path: Path) -> None:
 
 
 def test_the_schema_refuses_what_the_reader_refuses() -> None:
-    """An editor that uses it complains of the same."""
+    """An editor that uses it reports the same errors."""
     validator = Draft202012Validator(schema())
     good = read(GOOD + "seeds: [1, 2]\nvary: {policy.theta: [0.1]}\n").data
     assert validator.is_valid(good)

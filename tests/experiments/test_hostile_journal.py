@@ -26,7 +26,7 @@ PLACE = re.compile(r"\.jsonl:\d+: ")
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """The lines of the segments of a run with two of them."""
+    """The lines of the two segments of a run."""
     folder = tmp_path_factory.mktemp("journal")
     stages = [stage([10], i + 1, after=[i - 1] if i else []) for i in range(1010)]
     wanted = scenario(app("j", *stages), app("k", stage([50] * 8)))
@@ -90,18 +90,18 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_altered_plan_is_one_line_with_its_place(recorded, altered, change, capsys):
-    """`replay` exits with 2 and names file and line; today's place was a traceback."""
+    """`replay` exits with 2 and names file and line, without a traceback."""
     line = first_allocation(next(iter(recorded.values())))
     folder = altered(line, CHANGES[change])
     assert run(["replay", str(folder), "--policy", "fifo", "--rounds-only"]) == 2
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1, said
-    # A pair that is none is named by its first line.
+    # A wrong pair is named by its first line.
     assert re.search(rf"\.jsonl:({line}|{line - 1}): ", said), said
 
 
 def test_a_allocation_of_one_more_is_found(recorded, altered):
-    """A count that the ask never had is no plan that was ever made."""
+    """A count that the ask never had cannot be in any plan."""
     line = first_allocation(next(iter(recorded.values())))
     more = decisions(lambda d: [*d[:5], d[5] + 50, *d[6:]])
     with pytest.raises(JournalError, match=rf":{line}: .* containers of an ask of "):
@@ -134,7 +134,7 @@ def test_a_segments_first_line_is_checked(recorded, tmp_path, header):
 
 
 def test_a_dropped_round_is_found(recorded, tmp_path):
-    """A journal of which a batch is missing says so, in place of the rounds up to the next
+    """A journal in which a batch is missing says so; it does not skip the rounds up to the next
     snapshot.
     """
     lines = {name: list(each) for name, each in recorded.items()}
@@ -145,7 +145,7 @@ def test_a_dropped_round_is_found(recorded, tmp_path):
 
 
 def test_rounds_lost_between_segments_are_stepped_over(recorded, tmp_path):
-    """A journal that could not be written for a while goes on in a new segment."""
+    """A journal that could not be written for a while continues in a new segment."""
     folder = written(tmp_path / "journal", recorded)
     assert next(len(lines) for lines in recorded.values()) == 121
     found = compare_rounds(folder, compiled("drf"))
@@ -154,9 +154,8 @@ def test_rounds_lost_between_segments_are_stepped_over(recorded, tmp_path):
 
 @pytest.fixture
 def seven(tmp_path, recorded):
-    """A function that writes the journal in seven segments of which it changes some first.
-
-    Each of the segments begins with the same state, which the numbers of rounds do not look at.
+    """A function that writes the journal in seven segments after changing some of them. Each
+    segment begins with the same state, which the numbers of rounds ignore.
     """
 
     def write(change) -> Path:
@@ -198,14 +197,14 @@ def deleted(*numbers: int):
     ],
 )
 def test_missing_rounds_are_named(seven, change, says) -> None:
-    """A journal that was cut inside a segment, or lacks one, has not been compared whole."""
+    """A journal that was cut inside a segment, or lacks one, was not compared completely."""
     folder = seven(change)
     with pytest.raises(JournalError, match=says):
         coverage(folder).check(folder)
 
 
 def test_what_retention_deleted_is_no_gap(seven) -> None:
-    """The oldest segments go by design; a journal without any loss begins with round 1."""
+    """The oldest segments are deleted by design; a journal without any loss begins with round 1."""
     assert coverage(seven(deleted())) == Coverage(1, [])
     assert coverage(seven(deleted(0, 1))) == Coverage(17, [])
 
@@ -223,7 +222,7 @@ def test_the_round_that_killed_a_process_is_no_gap(seven) -> None:
 
 
 def test_replay_ends_with_2_and_the_missing_rounds(recorded, tmp_path, capsys) -> None:
-    """What is there is run again and counted, and then one line says what is not."""
+    """The rounds that exist are run again and counted; then one line names the missing ones."""
     folder = written(tmp_path / "journal", recorded)
     for arguments in ([], ["--policy", "drf", "--rounds-only"]):
         assert run(["replay", str(folder), *arguments]) == 2
@@ -235,7 +234,7 @@ def test_replay_ends_with_2_and_the_missing_rounds(recorded, tmp_path, capsys) -
 
 
 def test_replay_says_where_the_journal_begins(recorded, tmp_path, capsys) -> None:
-    """Without its oldest segment the rest is compared, exit status 0."""
+    """Without its oldest segment the others are compared, with exit status 0."""
     last = list(recorded)[-1]
     folder = written(tmp_path / "journal", {last: recorded[last]})
     assert run(["replay", str(folder)]) == 0
@@ -246,7 +245,7 @@ def test_replay_says_where_the_journal_begins(recorded, tmp_path, capsys) -> Non
 
 
 def test_a_renamed_segment_is_refused(recorded, tmp_path, capsys) -> None:
-    """Without its number nobody can tell whether rounds are missing."""
+    """Without its number it is unknown whether rounds are missing."""
     folder = written(tmp_path / "journal", {"a.jsonl": next(iter(recorded.values()))})
     assert run(["replay", str(folder)]) == 2
     assert "EPOCH-ROUND.jsonl" in capsys.readouterr().err
@@ -283,7 +282,7 @@ def test_no_damage_ends_in_a_traceback(recorded, tmp_path, seed):
 
 
 def error_of(read, folder: Path) -> str:
-    """What the reader says is wrong; any other exception is the test's failure."""
+    """Return the reader's error; any other exception is the test's failure."""
     try:
         read(folder)
     except JournalError as error:
@@ -317,7 +316,9 @@ def _damaged(recorded: dict[str, list[str]], rng: random.Random) -> dict[str, li
 
 
 def test_what_is_no_folder_of_segments(tmp_path, capsys):
-    """A file, a missing folder, a folder in a segment's place, binary data: one line each."""
+    """A file, a missing folder, a folder in a segment's place, and binary data give one line
+    each.
+    """
     (tmp_path / "a-file").write_text("x")
     (tmp_path / "empty").mkdir()
     (tmp_path / "odd").mkdir()

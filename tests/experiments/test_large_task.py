@@ -17,11 +17,11 @@ POLICIES = [
     and known.name != "dress"  # its quotas come first
     and any(f.name == "reserve_after_ms" and f.init for f in fields(registry.find(known.name)))
 ]
-LONGEST_MS = 8_000  # of the small tasks
+LONGEST_MS = 8_000  # length of the longest small task
 
 
 def waited_ms(name: str, seed: int, reserve_after_ms: int) -> int:
-    """From its submission until it ran."""
+    """Return the time from its submission until it ran."""
     options = f"options: {{reserve_after_ms: {reserve_after_ms}}}"
     config = compile_config(f"version: 1\npolicy: {name}\n{options}\n", "test")
     record = simulate(load(Path("large-task"), seed=seed), config, policy=name)
@@ -33,9 +33,9 @@ def waited_ms(name: str, seed: int, reserve_after_ms: int) -> int:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_it_waits_for_one_round_of_small_tasks_and_not_for_the_stream(name: str) -> None:
-    """With a reservation after a second at most until what ran on one node then has ended, and
-    heartbeats; with reservations off twice as long, mostly to the stream's end (strict caps who
-    came before it).
+    """With a reservation after a second it waits at most until the tasks that ran on one node then
+    have ended, plus heartbeats. With reservations off it waits twice as long, mostly to the
+    stream's end (strict caps those that came before it).
     """
     for seed in range(1, 6):
         assert waited_ms(name, seed, 1_000) <= 1_000 + LONGEST_MS + 1_000
@@ -43,5 +43,5 @@ def test_it_waits_for_one_round_of_small_tasks_and_not_for_the_stream(name: str)
 
 
 def test_who_holds_is_known() -> None:
-    """Those that the page on policies names."""
+    """They are the policies that the page on policies names."""
     assert {"capacity", "drf", "fair", "fifo", "slots", "strict", "tetris"} <= set(POLICIES)

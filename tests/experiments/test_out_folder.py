@@ -1,4 +1,4 @@
-"""A run writes to its own folder, and to nobody else's."""
+"""A run writes only to its own folder."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def test_what_is_somebody_elses_is_refused(
     ],
 )
 def test_its_own_it_goes_on_with(tmp_path: Path, files: dict[str, str]) -> None:
-    """Also where it was killed before it had written what it is."""
+    """A run continues in its own folder, even if it was killed before it had written what it is."""
     fill(tmp_path, files)
     before = sorted(tmp_path.rglob("*"))
     refuse_other_folder(tmp_path, "a")
@@ -67,7 +67,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 def test_another_workloads_results_are_not_written_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same workload goes on there, under another policy too."""
+    """The same workload continues there, also under another policy."""
     out = tmp_path / "out"
     for name in ("a", "b"):
         (tmp_path / f"{name}.yml").write_text(WORKLOAD)

@@ -1,4 +1,4 @@
-"""Cells over a Dask cluster on this machine: the same bytes, workers lost, runs resumed, errors."""
+"""Cells over a Dask cluster on this machine: the same bytes, lost workers, resumed runs, errors."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +44,7 @@ class Raises:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    """Two worker processes, restarted where they are lost."""
+    """Two worker processes that are restarted when they are lost."""
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as started:
@@ -67,7 +67,7 @@ def states(finished: Finished) -> list[str]:
 def test_the_same_bytes_as_here_and_nothing_runs_twice(
     cluster: LocalCluster, experiment: Path, tmp_path: Path
 ) -> None:
-    """Over Dask or not: equal files; what ran here is skipped there, and the other way round."""
+    """With and without Dask the files are equal; what ran here is skipped there, and vice versa."""
     here, there = tmp_path / "here", tmp_path / "there"
     run(prepare(Request(str(experiment), journal=True)), here, lambda _: None, processes=1)
     finished = run_over(cluster, experiment, there, journal=True)
@@ -135,7 +135,9 @@ def test_a_bad_cell_does_not_stop_the_others(
 def test_workers_that_cannot_do_the_work_are_refused(
     cluster: LocalCluster, experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another Loomcard, several threads, none at all: one line each, and nothing is written."""
+    """Another version of Loomcard, several threads, or no workers give one line each, and nothing
+    is written.
+    """
     monkeypatch.setattr(over_dask, "code", lambda: b"of another commit")
     with pytest.raises(InputError, match=r"worker tcp://\S+: has Loomcard .*install the same"):
         run_over(cluster, experiment, tmp_path / "out")
@@ -154,7 +156,9 @@ def test_workers_that_cannot_do_the_work_are_refused(
 def test_a_scheduler_that_cannot_be_reached_is_named(
     experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody listens, or the address is none; and a real cluster is none of Dask's matter."""
+    """Refused are an address where nothing listens, an invalid one, and a real cluster together
+    with Dask.
+    """
     monkeypatch.setattr(over_dask, "CONNECT_S", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         with pytest.raises(InputError, match=f"--over {address}: no Dask scheduler"):

@@ -1,4 +1,4 @@
-"""The papers' experiments as they ship: they run by name, on workloads as the papers have them."""
+"""The papers' experiments as they ship: they run by name, on workloads like those of the papers."""
 
 from statistics import fmean, median
 
@@ -19,7 +19,7 @@ OTHERWISE = (
     "hdrf-e5",
     "carbyne-e11",
     "carbyne-tpch-real",
-)  # too large; of traces that are not here
+)  # too large, or of traces that are not here
 
 
 @pytest.mark.parametrize("name", [name for name in PAPERS if name not in OTHERWISE])
@@ -29,14 +29,16 @@ def test_every_one_is_found_by_name_with_all_it_names(name):
     assert prepared.experiment.name == name
     folder = SHIPPED / name
     used = {cell.source for cell in prepared.cells}
-    if folder.is_dir():  # no configuration lies there that nobody runs
+    if folder.is_dir():  # every configuration there is used
         assert {f"{name}/{file.name}" for file in folder.iterdir()} <= used
 
 
 @pytest.mark.parametrize("name", list(SMALL))
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_dress_small_jobs_stand_where_the_paper_has_them(name, seed):
-    """5 s apart; the first so many fill the cluster, and one more does not fit."""
+    """Jobs come 5 s apart; the first ones, up to the given number, fill the cluster, and one more
+    does not fit.
+    """
     jobs = load(name, seed=seed).applications
     widths = [len(job.stages[0].durations_ms) for job in jobs]
     assert [job.submit_ms for job in jobs] == list(range(0, 100_000, 5_000))
@@ -53,7 +55,7 @@ def test_dress_small_jobs_stand_where_the_paper_has_them(name, seed):
 
 @pytest.mark.parametrize(("name", "small"), [("dress-x20", 4), ("dress-x30", 6), ("dress-x40", 8)])
 def test_dress_mixes_are_half_mapreduce_and_half_spark(name, small):
-    """Of either class; their order is drawn."""
+    """This is true for both classes; their order is random."""
     jobs = load(name, seed=1).applications
     kinds = [(job.tags[0], job.kind) for job in jobs]
     for kind in ("mapreduce", "spark"):
@@ -65,7 +67,7 @@ def test_dress_mixes_are_half_mapreduce_and_half_spark(name, small):
 
 @pytest.mark.parametrize("name", ["hdrf-e2", "hdrf-e4"])
 def test_hdrf_jobs_are_a_heavy_tailed_hundred(name):
-    """Ten of more than 500 tasks, on three leaves; most of at most 20, over half of 1.5 GB."""
+    """Ten have more than 500 tasks, on three leaves; most have at most 20, over half of 1.5 GB."""
     jobs = load(name, seed=3).applications
     sizes = [len(job.stages[0].durations_ms) for job in jobs]
     huge = {job.queue for job, size in zip(jobs, sizes, strict=True) if size > 500}
@@ -78,7 +80,7 @@ def test_hdrf_jobs_are_a_heavy_tailed_hundred(name):
 
 
 def test_the_made_up_day_has_more_work_than_the_cluster():
-    """A tenth of it is drawn here: tasks up to 9 GB and 3 CPUs, GPU tasks in one leaf."""
+    """A tenth of it is drawn here: tasks have up to 9 GB and 3 CPUs, GPU tasks are in one leaf."""
     day = load("hdrf-e5", seed=1, vary={"jobs": 280})
     tasks = [(s.size, len(s.durations_ms), sum(s.durations_ms)) for a in day.applications
              for s in a.stages]  # fmt: skip
@@ -92,7 +94,9 @@ def test_the_made_up_day_has_more_work_than_the_cluster():
 
 
 def test_dress_serves_small_jobs_sooner_at_nobodys_cost(tmp_path):
-    """Two seeds of X20: small jobs end earlier by tens of percent, makespan within 5 %."""
+    """In two seeds of X20 small jobs end earlier by tens of percent, and the makespan stays within
+    5 %.
+    """
     request = Request("dress-x20", policies=("capacity", "dress"), seeds=(1, 2), journal=False)
     prepared = prepare(request)
     done = run(prepared, tmp_path, lambda _: None, processes=1, engine=simulated)
@@ -109,7 +113,7 @@ def test_dress_serves_small_jobs_sooner_at_nobodys_cost(tmp_path):
 
 
 def test_carbyne_figure_2(tmp_path):
-    """Means of 2.05 under hard shares and 1.55 under Carbyne, by the command's own table."""
+    """The command's own table has means of 2.05 under hard shares and 1.55 under Carbyne."""
     prepared = prepare(Request("carbyne-fig2", journal=False))
     run(prepared, tmp_path, lambda _: None, processes=1, engine=simulated)
     rows = paper_comparisons(read_study([tmp_path]))

@@ -1,4 +1,6 @@
-"""Another policy beside a journal's: on the cluster as it was, never as it would have made it."""
+"""Another policy beside a journal's: on the cluster as it really was, never as that policy would
+have changed it.
+"""
 
 import pytest
 
@@ -12,7 +14,7 @@ TWO_QUEUES = "version: 1\npolicy: drf\nqueues:\n  a: {}\n  b: {}\n"
 
 @pytest.fixture
 def contended(tmp_path):
-    """The journal of a fifo run in which two applications want all four slots at once."""
+    """Return the journal of a fifo run in which two applications want all four slots at once."""
     wanted = scenario(app("early", stage([100] * 6)), app("late", stage([100] * 6)))
     simulate(wanted, compiled("fifo"), policy="fifo", journal=tmp_path)
     return tmp_path
@@ -34,7 +36,7 @@ def test_another_policy_is_asked_about_each_round_as_it_was(contended):
     assert dict(first.recorded) == {("early", "n1"): 4}
     assert dict(first.other) == {("early", "n1"): 2, ("late", "n1"): 2}
     assert not first.same_but_for_nodes
-    # Four slots are free again, early has none running and two left: as it was, not as drf's
+    # Four slots are free again, early has none running and two left: as recorded, not as drf's
     # own first answer would have left it.
     assert dict(second.recorded) == {("early", "n1"): 2, ("late", "n1"): 2}
     assert second.same

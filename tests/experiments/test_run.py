@@ -1,4 +1,4 @@
-"""Running experiments: the same bytes however they run, stopped and resumed, failing in parts."""
+"""Running experiments: equal bytes however they run, stopped and resumed, with failing cells."""
 
 import json
 import os
@@ -46,16 +46,16 @@ def gathered(out: Path) -> dict[str, bytes]:
 
 
 def test_the_same_bytes_whatever_the_process_count(experiment: Path, tmp_path: Path) -> None:
-    """One process or two: every gathered file is the same."""
+    """With one process or two, every collected file is the same."""
     one = run_here(experiment, tmp_path / "one", processes=1)
     two = run_here(experiment, tmp_path / "two", processes=2)
     assert states(one) == states(two) == ["done"] * 8
     assert gathered(tmp_path / "one") == gathered(tmp_path / "two")
-    assert len({json.dumps(run["applications"]) for run in one.runs}) > 2  # seeds do differ
+    assert len({json.dumps(run["applications"]) for run in one.runs}) > 2  # the seeds differ
 
 
 def test_a_policy_runs_on_what_it_alone_is_given(experiment: Path, tmp_path: Path) -> None:
-    """drf has 9 tasks of a where fifo has what is varied, under the same parameters."""
+    """drf has 9 tasks of a where fifo has the varied count, under the same parameters."""
     experiment.write_text(experiment.read_text() + "given: {drf: {workload.tasks: 9}}\n")
     run_here(experiment, tmp_path / "out")
     rows = pl.read_parquet(tmp_path / "out" / "containers.parquet").filter(application="a", seed=1)
@@ -64,7 +64,9 @@ def test_a_policy_runs_on_what_it_alone_is_given(experiment: Path, tmp_path: Pat
 
 
 def test_the_table_is_tidy(experiment: Path, tmp_path: Path) -> None:
-    """One row an application a cell, the parameters as columns, in the experiment's order."""
+    """There is one row per application and cell, with the parameters as columns, in the
+    experiment's order.
+    """
     run_here(experiment, tmp_path / "out")
     table = pl.read_parquet(tmp_path / "out" / "cells.parquet")
     assert table.height == 8 * 2
@@ -84,7 +86,7 @@ def test_the_table_is_tidy(experiment: Path, tmp_path: Path) -> None:
 def test_what_has_run_is_skipped_while_its_inputs_are_the_same(
     experiment: Path, tmp_path: Path
 ) -> None:
-    """Nothing runs twice; a workload that changed runs again, and so does what --again asks for."""
+    """Nothing runs twice; a workload that changed runs again, and so does what --again names."""
     out = tmp_path / "out"
     run_here(experiment, out)
     before = gathered(out)
@@ -99,7 +101,7 @@ def test_what_has_run_is_skipped_while_its_inputs_are_the_same(
 
 
 def test_a_damaged_cell_runs_again(experiment: Path, tmp_path: Path) -> None:
-    """Half a file is no result."""
+    """Half a file is not a result."""
     out = tmp_path / "out"
     run_here(experiment, out)
     before = gathered(out)
@@ -128,7 +130,9 @@ def alive(process: int) -> bool:
 def test_a_stopped_run_keeps_what_it_has_and_goes_on(
     experiment: Path, tmp_path: Path, processes: int, engine: str, number: int
 ) -> None:
-    """Ctrl-C while cells run: whole files, no process left, the same end as if never stopped."""
+    """After Ctrl-C while cells run, files are complete, no process is left, and resuming ends as if
+    never stopped.
+    """
     out, signs = tmp_path / "out", tmp_path / "signs"
     signs.mkdir()
     paths = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests" / "support")])
@@ -158,7 +162,7 @@ def test_a_stopped_run_keeps_what_it_has_and_goes_on(
 def test_one_bad_cell_does_not_stop_the_others(
     experiment: Path, tmp_path: Path, processes: int
 ) -> None:
-    """It is named in one line, and is no part of the results."""
+    """It is named in one line, and is not in the results."""
     finished = run_here(experiment, tmp_path / "out", processes, stubborn.raises_on_second)
     assert sorted(states(finished)) == ["done"] * 4 + ["failed"] * 4
     assert not finished.whole
@@ -172,7 +176,7 @@ def test_one_bad_cell_does_not_stop_the_others(
 
 
 def test_a_process_that_is_killed_is_reported(experiment: Path, tmp_path: Path) -> None:
-    """One line with the remedy, and what has run is kept."""
+    """The error is one line with the remedy, and the results so far are kept."""
     finished = run_here(experiment, tmp_path / "out", 2, stubborn.dies_on_second)
     assert [outcome.state for outcome in finished.outcomes].count("failed") == 1
     assert "ended, status -9 (either by the policy, as" in finished.failures[0]
@@ -181,7 +185,7 @@ def test_a_process_that_is_killed_is_reported(experiment: Path, tmp_path: Path) 
 
 
 def test_a_watcher_hears_of_every_cell(experiment: Path, tmp_path: Path) -> None:
-    """The progress bar's food."""
+    """The progress bar uses these events."""
     heard: list[object] = []
     run(prepare(Request(str(experiment))), tmp_path / "out", heard.append, processes=1)
     ended = [news for news in heard if isinstance(news, Outcome)]
