@@ -1,4 +1,4 @@
-"""A cluster that is known by its ResourceManager's address alone: a job, its policy, its state."""
+"""A cluster of which only the ResourceManager's address is known: a job, its policy, its state."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def written(properties: dict[str, str], folder: Path, name: str = "yarn-site.xml
 
 
 def test_an_address_that_nobody_can_call_becomes_the_one_that_answered(tmp_path: Path) -> None:
-    """A daemon that listens on all addresses says 0.0.0.0; a client needs a host."""
+    """A daemon that listens on all addresses reports 0.0.0.0, but a client needs a host."""
     text = written({f"{RM}.hostname": "0.0.0.0", f"{RM}.address": "0.0.0.0:8032"}, tmp_path)  # noqa: S104
     assert f"<name>{RM}.hostname</name><value>rm.example.org</value>" in text
     assert f"<name>{RM}.address</name><value>rm.example.org:8032</value>" in text
 
 
 def test_what_daemons_alone_need_is_left_out(tmp_path: Path) -> None:
-    """A job's configuration travels to its AM: it is not to name our secret's folder."""
+    """A job's configuration goes to its AM, so it must not name the folder of our secret."""
     text = written({"loomcard.state.dir": "/s", "fs.defaultFS": "hdfs://a<b"}, tmp_path)
     assert "loomcard" not in text
     assert "<value>hdfs://a&lt;b</value>" in text
 
 
 def test_a_job_goes_to_yarn_where_no_file_says_so(tmp_path: Path) -> None:
-    """MapReduce's own default runs the job in the client's process."""
+    """MapReduce's own default would run the job in the client's process."""
     found = written({}, tmp_path, "mapred-site.xml")
     assert "<name>mapreduce.framework.name</name><value>yarn</value>" in found
 
 
 def test_a_clients_own_files_stand_in_place_of_the_daemons(tmp_path: Path) -> None:
-    """Where the jars of MapReduce lie on the nodes, the ResourceManager may not know."""
+    """The ResourceManager may not know where the jars of MapReduce are on the nodes."""
     given = tmp_path / "given"
     given.mkdir()
     for name in ("mapred-site.xml", "yarn-site.xml"):
@@ -68,7 +68,7 @@ def test_a_clients_own_files_stand_in_place_of_the_daemons(tmp_path: Path) -> No
 
 
 def test_each_cluster_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two clusters' configurations are not mixed up; a pair has one."""
+    """Two clusters' configurations are kept apart; a pair has one."""
     monkeypatch.chdir(tmp_path)
     assert folder_of("http://a:8088,http://b:8088").name == "rm-a-8088"
     assert folder_of("http://b:9088").name == "rm-b-9088"
@@ -82,8 +82,8 @@ def cluster(shared_cluster: LocalCluster) -> LocalCluster:
 def loomcard(
     cluster: LocalCluster, where: Path, *words: str, status: int = 0, java: str = ""
 ) -> str:
-    """What the command prints in a folder that knows nothing of the cluster but its address, and
-    where the token lies.
+    """Return the output of the command in a folder that knows only the cluster's address and the
+    place of the token.
     """
     known = {"LOOMCARD_RM": f"http://{cluster.web}", "LOOMCARD_TOKEN_FILE": str(cluster.token_file)}
     environment = os.environ | known
@@ -100,7 +100,7 @@ def loomcard(
 @pytest.mark.cluster
 @pytest.mark.timeout(1200)
 def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
-    """It runs, and the ResourceManager reports its end: the node's name is not known here."""
+    """It runs, and the ResourceManager reports its end; the node's name is not known here."""
     said = json.loads(loomcard(cluster, tmp_path, "submit", "pi", "2", "10", "--json"))
     assert said["state"] == "SUCCEEDED"
     assert said["elapsed_ms"] > 0
@@ -111,7 +111,9 @@ def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) ->
 @pytest.mark.cluster
 @pytest.mark.timeout(1200)
 def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
-    """Checked against the cluster, applied, listed, rolled back; and doctor finds it well."""
+    """The policy is checked against the cluster, applied, listed and rolled back; doctor finds it
+    healthy.
+    """
     address = ("--rm", f"http://{cluster.web}")
     assert "applied as version" in loomcard(cluster, tmp_path, "policy", "apply", "fifo")
     assert "drf: valid" in loomcard(cluster, tmp_path, "policy", "check", "drf", *address)
@@ -126,6 +128,6 @@ def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path)
 def test_what_is_submitted_to_two_clusters_is_refused(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
-    """--on docker is another cluster than the address."""
+    """--on docker names another cluster than the address."""
     said = loomcard(cluster, tmp_path, "submit", "pi", "--on", "docker", status=2)
     assert said.startswith("error: --on docker and --rm name two clusters")

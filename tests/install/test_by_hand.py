@@ -1,4 +1,6 @@
-"""Loomcard put into a Hadoop laid out by hand, whose daemons are its own, and out again."""
+"""Loomcard is put into a Hadoop that was set up by hand, with its own daemons, and removed
+again.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ NODE_MANAGER = f"{YARN}.nodemanager.NodeManager"
 JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 --add-opens=java.base/java.lang=ALL-UNNAMED"
 PI = ["org.apache.hadoop.examples.ExampleDriver", "pi", "2", "10"]
 SLOW = {
-    # A slow machine is no reason for the fallback to serve, nor to give up a swap.
+    # A slow machine must not make the fallback serve, nor end a swap.
     "loomcard.round.deadline-ms": "60000",
     "loomcard.round.hard-deadline-ms": "300000",
     "loomcard.start.deadline-ms": "300000",
@@ -105,7 +107,7 @@ class Hadoop:
         return f"http://{web}"
 
     def write(self, name: str, properties: dict[str, str]) -> None:
-        """A site file, a property a line."""
+        """Write a site file with one property per line."""
         rows = (
             f"  <property><name>{name}</name><value>{value}</value></property>\n"
             for name, value in properties.items()
@@ -114,7 +116,7 @@ class Hadoop:
         (self.conf / name).write_text(text)
 
     def java(self, log: str, *words: str) -> subprocess.Popen[bytes]:
-        """A Java process on this Hadoop's class path."""
+        """Return a Java process on this Hadoop's class path."""
         home = paths.java_home()
         command = [str(home / "bin" / "java"), "-Xmx384m", *JVM.split()]
         command += ["-cp", f"{self.conf}:{self.lib}/*", *words]
@@ -125,7 +127,7 @@ class Hadoop:
             )  # fmt: skip
 
     def start(self) -> None:
-        """Both daemons, and until the node is there."""
+        """Start both daemons, and wait until the node is there."""
         self.processes = {
             each.rpartition(".")[2]: self.java(each.rpartition(".")[2], each)
             for each in (RESOURCE_MANAGER, NODE_MANAGER)
@@ -133,7 +135,7 @@ class Hadoop:
         until(lambda: self.rest.metrics()["activeNodes"] == 1, "the node is there", self)
 
     def stop(self) -> None:
-        """Both daemons, and until they have gone."""
+        """Stop both daemons, and wait until they have ended."""
         for process in self.processes.values():
             process.terminate()
         for process in self.processes.values():
@@ -141,9 +143,8 @@ class Hadoop:
         self.processes = {}
 
     def pi(self) -> dict[str, Any]:
-        """The application of a pi, once it has ended.
-
-        Its client may come too late for the AM, and then asks a history server that is not there.
+        """Return the application of a pi job after its end. Its client may come too late for the
+        AM; then it asks a history server that does not exist.
         """
         before = {each["id"] for each in self.rest.applications()}
         client = self.java("client", *PI)
@@ -160,7 +161,7 @@ class Hadoop:
 
 
 def until(condition: Callable[[], bool], what: str, hadoop: Hadoop) -> None:
-    """Waits for a condition to hold; a ResourceManager that does not answer yet is waited for."""
+    """Waits for a condition; also waits for a ResourceManager that does not answer yet."""
 
     def holds() -> bool:
         try:
@@ -176,7 +177,7 @@ def until(condition: Callable[[], bool], what: str, hadoop: Hadoop) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
+    """Return ports that nothing listens on now."""
     listening = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     found: list[int] = [each.getsockname()[1] for each in listening]
     for each in listening:
@@ -185,7 +186,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def loomcard(hadoop: Hadoop, *words: str, status: int = 0) -> str:
-    """What the command prints; it must succeed, or else end with that status."""
+    """Return the output of the command, which must succeed or end with the given status."""
     done = subprocess.run(
         [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
         cwd=hadoop.root, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -223,7 +224,7 @@ def test_installed_swapped_and_back_at_stock(hadoop: Hadoop) -> None:
     words = ["policy", "apply", "drf", *rm, "--token-file", str(token)]
     assert "applied as version" in loomcard(hadoop, *words)
     assert "drf" in loomcard(hadoop, "status", *rm)
-    # By the address; where MapReduce's jars lie on the nodes, only the client's files say.
+    # By the address; only the client's files say where MapReduce's jars are on the nodes.
     assert "SUCCEEDED" in loomcard(hadoop, "submit", "pi", "2", "10", *rm, *conf)
     allocations = hadoop.rest.scheduler()["schedulerInfo"]["allocations"]
     assert allocations["policy"] >= 8

@@ -17,7 +17,7 @@ from loomcard.install.site_file import SiteFileError
 
 KEYS = [f"k{n}" for n in range(6)]
 FOLDERS = 150
-# As a ResourceManager reads: by name from the class path, then both files once more as streams.
+# Like a ResourceManager: by name from the class path, then both files once more as streams.
 READER = """
 import java.io.File;
 import java.net.URL;
@@ -91,7 +91,7 @@ def a_file(draw: random.Random, others: list[str]) -> str:
 
 
 def lay_out(folder: Path, seed: int) -> None:
-    """A configuration folder."""
+    """Return a configuration folder."""
     draw = random.Random(seed)  # noqa: S311 (examples)
     (folder / "sub").mkdir(parents=True)
     (folder / "deep.xml").write_text(a_file(draw, ["missing.xml"]))
@@ -103,7 +103,7 @@ def lay_out(folder: Path, seed: int) -> None:
 
 
 def read(folder: Path) -> list[str]:
-    """The values of the keys, in the form of the program above."""
+    """Return the values of the keys, in the form of the program above."""
     try:
         conf = hadoop_conf.read(folder)
         return [conf.get(key).replace("\n", "~") for key in KEYS]
@@ -114,7 +114,9 @@ def read(folder: Path) -> list[str]:
 def test_every_value_is_the_one_that_hadoop_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Includes, fallbacks, final properties, attributes, variables, CDATA: over many folders."""
+    """Includes, fallbacks, final properties, attributes, variables and CDATA are read like Hadoop
+    does, over many folders.
+    """
     monkeypatch.setenv("LOOMCARD_X", "x")
     monkeypatch.setenv("LOOMCARD_E", "")
     confs = tmp_path / "confs"
@@ -139,7 +141,7 @@ def test_every_value_is_the_one_that_hadoop_reads(
 
 
 def test_a_file_that_includes_itself_is_refused(tmp_path: Path) -> None:
-    """Hadoop runs out of stack over it."""
+    """Hadoop would overflow its stack on such a file."""
     (tmp_path / "yarn-site.xml").write_text(
         '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">'
         '<xi:include href="yarn-site.xml"/></configuration>'
@@ -149,7 +151,7 @@ def test_a_file_that_includes_itself_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_included_from_elsewhere_is_refused(tmp_path: Path) -> None:
-    """Nothing is fetched to look at a configuration."""
+    """Nothing is downloaded to read a configuration."""
     (tmp_path / "yarn-site.xml").write_text(
         '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">'
         '<xi:include href="http://conf.example.org/y.xml"/></configuration>'

@@ -1,4 +1,6 @@
-"""How an installed package gets Hadoop's jars: from a repository or a folder, damaged, resumed."""
+"""How an installed package gets Hadoop's jars: from a repository or a folder, after damage,
+resumed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ FIRST = next(iter(JARS))
 
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a wheel brings: the list, and a jar of ours. Returns the cache folder."""
+    """Lay out what a wheel contains: the list, and a jar of ours. Return the cache folder."""
     files = tmp_path / "files"
     (files / "jars").mkdir(parents=True)
     (files / "jars" / "loomcard-yarn-0.jar").write_bytes(b"ours")
@@ -35,7 +37,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Repository:
-    """A Maven repository that answers ranges, and what it was asked for."""
+    """A Maven repository that answers ranges, and records the requests."""
 
     def __init__(self) -> None:
         self.files = dict(JARS)
@@ -72,7 +74,7 @@ def repository() -> Iterator[Repository]:
 
 
 def whole(folder: Path) -> bool:
-    """The folder has every jar with its bytes, and ours."""
+    """Check that the folder has every jar with its bytes, and ours."""
     right = all((folder / Path(path).name).read_bytes() == data for path, data in JARS.items())
     return right and (folder / "loomcard-yarn-0.jar").is_file() and len(list(folder.iterdir())) == 4
 
@@ -94,7 +96,7 @@ def test_what_was_begun_is_resumed(repository: Repository, installed: Path) -> N
 
 
 def test_a_wrong_checksum_leaves_nothing(repository: Repository, installed: Path) -> None:
-    """One error that names the jar; with the right bytes it comes after all."""
+    """There is one error that names the jar; with the right bytes the jar is then accepted."""
     repository.files[FIRST] = b"x" * len(JARS[FIRST])
     with pytest.raises(PlaceError, match=r"a0-1.0.jar from http.*SHA-256 is .* expected") as said:
         fetch("3.3", repository.url)
@@ -123,7 +125,7 @@ def test_a_jar_that_the_mirror_lacks_is_one_error(repository: Repository) -> Non
 
 @pytest.mark.parametrize("flat", [True, False])
 def test_a_folder_will_do(flat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jars side by side, or laid out as in a Maven repository."""
+    """Jars may be side by side, or in the layout of a Maven repository."""
     for path, data in JARS.items():
         file = tmp_path / "mirror" / (Path(path).name if flat else path)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Loomcard in an existing Hadoop's configuration folder, and out of it again."""
+"""Loomcard is installed into an existing Hadoop's configuration folder, and removed again."""
 
 import dataclasses
 import errno
@@ -32,7 +32,7 @@ KEY = installation.SCHEDULER_KEY
 
 @pytest.fixture
 def hadoop(tmp_path: Path) -> list[str]:
-    """A Hadoop's folders; returns the options that name them."""
+    """Make a Hadoop's folders; return the options that name them."""
     for name in ("conf", "lib"):
         (tmp_path / name).mkdir()
     (tmp_path / "conf" / "yarn-site.xml").write_text(SITE)
@@ -42,28 +42,28 @@ def hadoop(tmp_path: Path) -> list[str]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file below, with its bytes."""
+    """Return every file below the folder, with its bytes."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def properties(data: bytes) -> dict[str, str]:
-    """Name to value in a site file's text."""
+    """Return name to value in a site file's text."""
     return SiteFile(data, "f").properties()
 
 
 def edited(text: str) -> str:
-    """What an administrator who adds a property makes of it."""
+    """Return the text after an administrator has added a property."""
     row = "  <property><name>yarn.admin.acl</name><value>yarn</value></property>\n"
     return text.replace("</configuration>", f"{row}</configuration>")
 
 
 def edit(file: Path) -> None:
-    """Does that to a file."""
+    """Edit a file in this way."""
     file.write_text(edited(file.read_text()))
 
 
 def test_values_change_in_their_place_and_the_rest_stays() -> None:
-    """Comments, order, `final` and the property in a comment are as they were."""
+    """Comments, order, `final` and the property in a comment are unchanged."""
     wanted = {KEY: "x<y", "new.key": "1"}
     after, _ = SiteFile(SITE.encode(), "f").changed(wanted)
     assert properties(after) == properties(SITE.encode()) | wanted
@@ -101,7 +101,7 @@ def test_a_dry_run_shows_the_change_alone(
 def test_installed_twice_and_uninstalled_all_is_as_before(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second time changes nothing; uninstall leaves the bytes that were there."""
+    """The second time changes nothing; uninstall restores the earlier bytes."""
     before = files(tmp_path)
     assert run(["install", *hadoop, "--policy", "drf"]) == 0
     site = properties((tmp_path / "conf" / "yarn-site.xml").read_bytes())
@@ -130,7 +130,7 @@ def test_uninstall_keeps_what_was_changed_since(hadoop: list[str], tmp_path: Pat
 
 
 def test_what_was_edited_before_an_upgrade_is_kept(hadoop: list[str], tmp_path: Path) -> None:
-    """The copy of the first installation knows nothing of it."""
+    """The copy of the first installation does not contain the edit."""
     assert run(["install", *hadoop]) == 0
     edit(tmp_path / "conf" / "yarn-site.xml")
     for jar in (tmp_path / "lib").glob("*.jar"):
@@ -143,7 +143,9 @@ def test_what_was_edited_before_an_upgrade_is_kept(hadoop: list[str], tmp_path: 
 def test_an_upgrade_takes_out_what_an_earlier_version_set(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The classes of the web side, written by `install` or by hand; doctor names them till then."""
+    """These are the classes of the web side, written by `install` or by hand; until then doctor
+    names them.
+    """
     file, record = tmp_path / "conf" / "yarn-site.xml", tmp_path / "conf" / installation.RECORD
     assert run(["install", *hadoop]) == 0
     installed = file.read_bytes()
@@ -165,7 +167,7 @@ def test_an_upgrade_takes_out_what_an_earlier_version_set(
 
 
 def test_a_scheduler_that_was_chosen_since_stays(hadoop: list[str], tmp_path: Path) -> None:
-    """Uninstall takes out what is Loomcard's and nothing else."""
+    """Uninstall removes only what is Loomcard's."""
     assert run(["install", *hadoop]) == 0
     file = tmp_path / "conf" / "yarn-site.xml"
     file.write_text(file.read_text().replace("org.loomcard.yarn.LoomcardScheduler", "org.x.Other"))
@@ -174,7 +176,7 @@ def test_a_scheduler_that_was_chosen_since_stays(hadoop: list[str], tmp_path: Pa
 
 
 def test_a_record_of_an_older_version_is_undone(hadoop: list[str], tmp_path: Path) -> None:
-    """It has the earlier values alone."""
+    """Such a record has only the earlier values."""
     assert run(["install", *hadoop]) == 0
     file = tmp_path / "conf" / "loomcard-install.json"
     record = json.loads(file.read_text())
@@ -203,7 +205,7 @@ def test_a_link_stays_a_link(hadoop: list[str], tmp_path: Path) -> None:
 def test_a_torn_record_is_named(
     text: str, hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line, exit status 2, nothing changed; the doctor says it, too."""
+    """There is one line, exit status 2, and nothing changes; the doctor reports it, too."""
     assert run(["install", *hadoop]) == 0
     (tmp_path / "conf" / "loomcard-install.json").write_text(text)
     before = files(tmp_path)
@@ -226,7 +228,7 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Whichever of the files it is that finds no room."""
+    """This is true whichever of the files finds no room."""
     before, synced = files(tmp_path), []
 
     def fsync(_: int) -> None:
@@ -246,7 +248,7 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(
 def test_a_disk_that_is_full_leaves_nothing_behind(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A real one, and a read-only one."""
+    """This is tested on a real full disk, and on a read-only one."""
     conf = tmp_path / "conf"
     small = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(conf)]
     if os.geteuid() != 0 or subprocess.run(small, capture_output=True, check=False).returncode:
@@ -269,7 +271,7 @@ def test_a_disk_that_is_full_leaves_nothing_behind(
 def test_another_py4j_is_not_overwritten(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Uninstall would remove it."""
+    """Otherwise uninstall would remove it."""
     name = next(each.name for each in installation.shim_jars() if each.name.startswith("py4j"))
     (tmp_path / "lib" / name).write_bytes(b"theirs")
     before = files(tmp_path)
@@ -279,7 +281,7 @@ def test_another_py4j_is_not_overwritten(
 
 
 def test_an_older_jar_gives_way(hadoop: list[str], tmp_path: Path) -> None:
-    """Two versions on one class path would be a matter of luck."""
+    """With two versions on one class path it would be chance which one is used."""
     old = tmp_path / "lib" / "loomcard-yarn-0.0.1.jar"
     old.write_bytes(b"old")
     assert run(["install", *hadoop]) == 0
@@ -289,7 +291,7 @@ def test_an_older_jar_gives_way(hadoop: list[str], tmp_path: Path) -> None:
 def test_the_doctor_names_what_is_missing(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line each with its remedy, exit status 1."""
+    """There is one line for each with its remedy, exit status 1."""
     assert run(["install", *hadoop]) == 0
     for jar in (tmp_path / "lib").glob("*.jar"):
         jar.unlink()
@@ -303,7 +305,7 @@ def test_the_doctor_names_what_is_missing(
 
 
 def test_places_that_are_none(hadoop: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, exit status 2."""
+    """The error is one line, exit status 2."""
     assert run(["install", "--hadoop-conf", "/nowhere", *hadoop[2:]]) == 2
     assert run(["install", *hadoop[:2], "--jar-dir", "/nowhere"]) == 2
     said = capsys.readouterr().err.splitlines()
@@ -321,7 +323,7 @@ def test_a_policy_is_compiled(tmp_path: Path) -> None:
 def test_a_python_without_loomcard_gets_it_from_the_wheel(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not by its name alone, which an index may give to anyone."""
+    """It is not installed by its name alone, because an index may give that name to anyone."""
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho No module named loomcard >&2\nexit 1\n")
     python.chmod(0o755)
@@ -335,7 +337,7 @@ def test_a_python_without_loomcard_gets_it_from_the_wheel(
 def test_the_doctor_before_an_installation(
     hadoop: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A key that is not there is no file that cannot be read."""
+    """A missing key does not count as a file that cannot be read."""
     assert run(["doctor", *hadoop[:2]]) == 1
     said = capsys.readouterr().out
     assert (
@@ -346,7 +348,7 @@ def test_the_doctor_before_an_installation(
 def test_a_wrong_folder_is_named_before_where_jars_go(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is wrong with the jars yet."""
+    """The jars are not the problem yet."""
     monkeypatch.delenv("HADOOP_HOME", raising=False)
     assert run(["install", "--hadoop-conf", "/nowhere"]) == 2
     assert capsys.readouterr().err.startswith("error: no /nowhere/yarn-site.xml (")

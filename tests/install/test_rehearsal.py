@@ -1,4 +1,4 @@
-"""A restart under Loomcard is rehearsed on a copy of what a running ResourceManager has stored."""
+"""A restart under Loomcard is rehearsed on a copy of a running ResourceManager's stored state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUEUES = "version: 1\npolicy: drf\nqueues:\n  a: {}\n  b: {}\n"
 
 
 class Recovering(Hadoop):
-    """A ResourceManager of CapacityScheduler with queues a and b, without nodes."""
+    """A ResourceManager with CapacityScheduler and queues a and b, without nodes."""
 
     def __init__(self, root: Path, store: dict[str, str]) -> None:
         super().__init__(root)
@@ -35,13 +35,13 @@ class Recovering(Hadoop):
         self.options += ["--state-dir", str(self.state)]
 
     def start(self) -> None:
-        """The ResourceManager alone."""
+        """Start only the ResourceManager."""
         self.processes = {"ResourceManager": self.java("ResourceManager", RESOURCE_MANAGER)}
-        # Its web side answers before it has recovered, and would take an application too early.
+        # Its web side answers before it has recovered, and would accept an application too early.
         until(lambda: self.rest.info()["haState"] == "ACTIVE", "the ResourceManager is there", self)
 
     def submit(self, queue: str) -> str:
-        """An application that waits for a node."""
+        """Submit an application that waits for a node."""
         user = {"user.name": getpass.getuser()}
         apps = f"{self.web}/ws/v1/cluster/apps"
         answer = requests.post(f"{apps}/new-application", params=user, timeout=60)
@@ -59,7 +59,7 @@ class Recovering(Hadoop):
         return name
 
     def wait_state(self, application: str, state: str) -> None:
-        """Until an application has it."""
+        """Wait until an application has that state."""
         until(lambda: self.rest.application(application)["state"] == state, state, self)
 
 
@@ -75,7 +75,7 @@ def hadoop(tmp_path: Path) -> Iterator[Recovering]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file below, with its bytes."""
+    """Return every file below the folder, with its bytes."""
     found = (each for each in folder.rglob("*") if each.is_file())
     return {str(each.relative_to(folder)): each.read_bytes() for each in found}
 
@@ -87,7 +87,7 @@ def test_what_the_rehearsal_shows_the_restart_does(
     hadoop: Recovering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It finds the applications that a policy without their queues would lose, and says that one
-    with them recovers all; nothing of what runs is changed by it. The restart then does the same.
+    with these queues recovers all. Nothing that runs is changed. The restart then does the same.
     """
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -127,7 +127,9 @@ def test_what_the_rehearsal_shows_the_restart_does(
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_rehearsal_says_why_it_would_not_start(tmp_path: Path) -> None:
-    """In the words of the scheduler; and one that cannot be held is no success."""
+    """The reason is in the scheduler's words, and a rehearsal that is impossible is not a
+    success.
+    """
     hadoop = Recovering(tmp_path, {"loomcard.round.deadline-ms": "soon"})
     said = loomcard(hadoop, "install", *hadoop.options, "--force", "--rehearse", status=1)
     assert 'error: the ResourceManager could not start: loomcard.round.deadline-ms = "soon"' in said

@@ -1,4 +1,4 @@
-"""A site file of any form is changed, edited by somebody else, and changed back to the byte."""
+"""A site file of any form is changed, edited by others, and changed back to the byte."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST = 6
 
 @st.composite
 def properties(draw: st.DrawFn, name: str) -> str:
-    """A property in one of its forms, with the space before it."""
+    """Return a property in one of its forms, with the space before it."""
     value = draw(st.sampled_from(["org.x.Y", "", "a &lt; b", "/usr/lib"]))
     return draw(GAPS) + FORMS[draw(FORM)](name, value)
 
@@ -52,7 +52,9 @@ COMMENTS = st.sampled_from(
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """A site file, with or without properties that are to change; between its parts are marks."""
+    """Return a site file, with or without the properties that change; between its parts are
+    marks.
+    """
     own = [draw(properties(name)) for name in OURS if draw(st.booleans())]
     others = draw(st.lists(OTHERS | COMMENTS, max_size=MOST - len(OURS)))
     parts = draw(st.permutations(own + others))
@@ -63,7 +65,9 @@ def texts(draw: st.DrawFn) -> str:
 
 
 def edited(data: bytes, edits: list[tuple[str, str, bool]], newline: str, codec: str) -> bytes:
-    """With additions before marks, or in their places; a mark that is not there does nothing."""
+    """Return the text with additions before marks, or instead of them; a missing mark does
+    nothing.
+    """
     for mark, added, instead in edits:
         new = added.replace("\n", newline) + ("" if instead and mark != END else mark)
         data = data.replace(mark.encode(codec), new.encode(codec), 1)
@@ -83,7 +87,7 @@ MARKS = st.sampled_from([f"<!--{at}-->" for at in range(MOST)] + [END])
 def test_every_byte_of_others_stays(
     text: str, edits: list[tuple[str, str, bool]], first: int, newline: str, encoding: str
 ) -> None:
-    """Changed and changed back, a file is as somebody else would have it without us, whether the
+    """After a change and its reversal, a file is as others would have it without us, whether their
     edits came after the change or before a second one.
     """
     text = text.replace("@", encoding.removesuffix("-sig")).replace("\n", newline)

@@ -1,4 +1,4 @@
-"""What would be an outage after the restart is refused before anything is changed."""
+"""A setting that would cause an outage after the restart is refused before anything is changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Hadoop:
         self.write()
 
     def write(self, properties: dict[str, str] | None = None, name: str = "yarn-site.xml") -> None:
-        """A site file, beside what every one here has."""
+        """Write a site file, in addition to the common properties of these tests."""
         always = NOBODY | {f"{RM}.fs.state-store.uri": f"file://{self.store}"}
         rows = (
             f"<property><name>{name}</name><value>{value}</value></property>\n"
@@ -45,7 +45,7 @@ class Hadoop:
         (self.conf / name).write_text(f"<configuration>\n{''.join(rows)}</configuration>\n")
 
     def store_application(self, number: int, queue: str, *, ended: bool = False) -> None:
-        """As a FileSystemRMStateStore keeps it."""
+        """Store an application as a FileSystemRMStateStore does."""
         name = f"application_1700000000000_{number:04}"
         folder = self.store / "FSRMStateRoot" / "RMAppRoot" / name
         folder.mkdir(parents=True)
@@ -55,7 +55,7 @@ class Hadoop:
 
 
 def text(number: int, data: bytes) -> bytes:
-    """A field of a protobuf message."""
+    """Return a field of a protobuf message."""
     size = len(data)
     length = bytes([size]) if size < 0x80 else bytes([size & 0x7F | 0x80, size >> 7])
     return bytes([number << 3 | 2]) + length + data
@@ -68,7 +68,7 @@ def hadoop(tmp_path: Path) -> Hadoop:
 
 @pytest.fixture
 def refused(hadoop: Hadoop, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Installs, and returns what the command says against it; nothing may have changed."""
+    """Install, and return the command's error; nothing may have changed."""
 
     def install(*words: str) -> str:
         before = {each: each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()}
@@ -132,7 +132,7 @@ def test_settings_that_do_not(properties: dict[str, str], hadoop: Hadoop) -> Non
 def test_a_scheduler_that_stays_is_named_with_its_file(
     name: str, hadoop: Hadoop, refused: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is final in a file that Hadoop reads before ours."""
+    """The scheduler is final in a file that Hadoop reads before ours."""
     (hadoop.conf / name).write_text(
         f"<configuration><property><name>{RM}.scheduler.class</name><value>{FAIR}</value>"
         "<final>true</final></property></configuration>"
@@ -153,7 +153,7 @@ def test_a_scheduler_that_stays_is_named_with_its_file(
 
 
 def test_a_key_that_is_included_is_not_written_again(hadoop: Hadoop) -> None:
-    """What the administrator has set stays, wherever it is."""
+    """What the administrator has set stays, in whatever file it is."""
     hadoop.write({"loomcard.state.dir": "/their/state"}, "common.xml")
     (hadoop.conf / "yarn-site.xml").write_text(
         '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">\n'
@@ -166,7 +166,7 @@ def test_a_key_that_is_included_is_not_written_again(hadoop: Hadoop) -> None:
 def test_applications_whose_queue_would_be_missing(
     hadoop: Hadoop, refused: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the state store, where no ResourceManager answers: a restart would kill them."""
+    """If no ResourceManager answers, the state store shows them: a restart would kill them."""
     hadoop.write({f"{RM}.recovery.enabled": "true"})
     for number, queue in enumerate(["root.a", "b", "b.c", "default"]):
         hadoop.store_application(number, queue)
@@ -183,7 +183,7 @@ def test_applications_whose_queue_would_be_missing(
 def test_the_resourcemanager_is_asked_first(
     hadoop: Hadoop, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It knows those of now; what has ended is of no account."""
+    """It knows the present ones; those that have ended do not count."""
     hadoop.write({f"{RM}.recovery.enabled": "true"})
     hadoop.store_application(1, "gone")
     apps = [
@@ -201,7 +201,7 @@ def test_the_resourcemanager_is_asked_first(
 def test_without_recovery_no_queue_saves_an_application(
     hadoop: Hadoop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """That is so under every scheduler: it is said, and not refused."""
+    """This is true under every scheduler, so it is reported and not refused."""
     apps = [{"id": "application_1_1", "user": "u", "queue": "root.prod", "state": "RUNNING"}]
     monkeypatch.setattr(ResourceManagerClient, "applications", lambda _: apps)
     assert run(["install", *hadoop.options]) == 0
@@ -209,7 +209,7 @@ def test_without_recovery_no_queue_saves_an_application(
 
 
 def test_queues_of_the_stock_scheduler(hadoop: Hadoop, refused: Any) -> None:
-    """Where nobody can say whether applications run in them, they count as used."""
+    """If it is unknown whether applications run in them, they count as used."""
     hadoop.write({f"{RM}.recovery.enabled": "true", f"{RM}.scheduler.class": CAPACITY})
     key = "yarn.scheduler.capacity.root"
     hadoop.write({f"{key}.queues": "a,b", f"{key}.b.queues": "c, d"}, "capacity-scheduler.xml")
@@ -220,7 +220,7 @@ def test_queues_of_the_stock_scheduler(hadoop: Hadoop, refused: Any) -> None:
 
 
 def test_queues_of_an_allocation_file(hadoop: Hadoop) -> None:
-    """Nested, by the old name, with a root of their own."""
+    """Queues may be nested, have the old name, and have a root of their own."""
     (hadoop.conf / "fair-scheduler.xml").write_text(
         "<allocations><queue name='root'><queue name='a'><queue name='b'><weight>1</weight></queue>"
         "</queue><pool name='c'/></queue><queue name='d' type='parent'/></allocations>"

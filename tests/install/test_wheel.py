@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / "jvm-bridge" / "dist" / "target" / "lib"
-# Made by `make wheel` and `make test`; here Maven would write jars under running clusters.
+# Made by `make wheel` and `make test`; here Maven would overwrite jars under running clusters.
 CLASS_PATH = JARS.parent / "classpath.txt"
 THEIRS = """
 [project]
@@ -40,7 +40,7 @@ class Oldest:
 
 
 def run(command: list[str], where: Path, **env: str) -> str:
-    """What a command prints on both outputs; it must succeed."""
+    """Return both outputs of a command, which must succeed."""
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "LOOMCARD_JARS")}
     done = subprocess.run(
         command, cwd=where, env=kept | env, text=True, check=False,
@@ -55,7 +55,9 @@ def run(command: list[str], where: Path, **env: str) -> str:
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(not CLASS_PATH.exists(), reason="run `make wheel` first: it needs Maven")
 def test_an_installed_wheel_runs_a_cluster(tmp_path: Path) -> None:
-    """Built, installed with pip, `cluster up`, a job under a third party's policy."""
+    """It is built, installed with pip, `cluster up` works, and a job runs under a third party's
+    policy.
+    """
     run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], ROOT)
     (wheel,) = tmp_path.glob("loomcard-*.whl")
     package = tmp_path / "theirs"

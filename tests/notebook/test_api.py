@@ -1,4 +1,4 @@
-"""The Python API for notebooks: what it takes, what it gives back, its errors, and its laziness."""
+"""The Python API for notebooks: what it accepts and returns, its errors, and its lazy imports."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ class Mine:
 
 @dataclass(frozen=True)
 class LastFirst:
-    """As one written in a notebook's cell."""
+    """A policy like one written in a notebook's cell."""
 
     newest: bool = True
 
@@ -66,7 +66,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_the_package_loads_no_simulator_before_it_is_asked_for() -> None:
-    """A policy's ``import loomcard`` stays light; the names are there all the same."""
+    """A policy's ``import loomcard`` stays light, but the names are available."""
     program = (
         "import sys, loomcard\n"
         "heavy = {'loomcard.simulator', 'loomcard.notebook', 'polars', 'matplotlib', 'numpy'}\n"
@@ -83,7 +83,7 @@ def test_the_package_loads_no_simulator_before_it_is_asked_for() -> None:
 
 
 def test_the_same_runs_as_the_command_makes(small: Path, tmp_path: Path) -> None:
-    """A row a policy and seed; the records are those of ``loomcard simulate``."""
+    """There is a row per policy and seed; the records are those of ``loomcard simulate``."""
     result = loomcard.simulate(small, ["fifo", "drf"], seeds=2)
     table = result.table()
     assert isinstance(table, pl.DataFrame)
@@ -101,7 +101,7 @@ def test_the_same_runs_as_the_command_makes(small: Path, tmp_path: Path) -> None
 
 
 def test_a_policy_may_be_written_in_many_ways(small: Path, tmp_path: Path) -> None:
-    """A class, an object with options, a text, a file; a mapping names them."""
+    """A policy may be a class, an object with options, a text or a file; a mapping names them."""
     file = tmp_path / "mine.yml"
     file.write_text("version: 1\nkind: policy\npolicy: drf\n")
     policies = {
@@ -120,7 +120,7 @@ def test_a_policy_may_be_written_in_many_ways(small: Path, tmp_path: Path) -> No
 
 
 def test_several_processes_give_the_same_runs(small: Path, tmp_path: Path) -> None:
-    """A scenario may be given in place of a file; a class stays in this process."""
+    """A scenario may replace a file; a class stays in this process."""
     one = loomcard.simulate(load(small, seed=3), ["fifo", "drf"]).save(tmp_path / "one")
     two = loomcard.simulate(small, ["fifo", "drf"], seeds=[3], processes=2).save(tmp_path / "two")
     assert (one / "results.json").read_bytes() == (two / "results.json").read_bytes()
@@ -128,7 +128,7 @@ def test_several_processes_give_the_same_runs(small: Path, tmp_path: Path) -> No
 
 
 def test_a_plot_a_page_and_itself(small: Path, tmp_path: Path) -> None:
-    """All are made of the same numbers, and need nothing else."""
+    """All are made from the same numbers, and need nothing more."""
     result = loomcard.simulate(small, ["fifo", "drf"], seeds=2, baseline="fifo")
     figure = result.plot()
     assert [len(axes.lines) for axes in figure.axes] == [2, 2]
@@ -194,7 +194,7 @@ def test_wrong_workloads_and_policies_that_raise_say_so(small: Path) -> None:
 
 
 def test_a_check_lists_every_finding() -> None:
-    """True where nothing is wrong; a text's findings have their lines."""
+    """The result is true if nothing is wrong; a text's findings have their lines."""
     assert loomcard.check("drf")
     assert loomcard.check(LastFirst(newest=False)).findings == ()
     wrong = loomcard.check("version: 1\nkind: policy\npolicy: drff\nqueues: 3\n")
@@ -205,7 +205,9 @@ def test_a_check_lists_every_finding() -> None:
 
 
 def test_a_journal_is_replayed(small: Path, tmp_path: Path) -> None:
-    """The recorded policy decides alike; another one does not, and can be simulated to the end."""
+    """The recorded policy decides the same; another one does not, and can be simulated to the
+    end.
+    """
     out = tmp_path / "out"
     assert command(["simulate", str(small), "--policy", "fifo", "--out", str(out)]) == 0
     journal = out / "cells" / "fifo_small_s1" / "journal"
@@ -224,7 +226,9 @@ def test_a_journal_is_replayed(small: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", ["['mine.py:Mine']", "['fifo', 'drf'], processes=2"])
 def test_a_script_needs_no_guard_for_processes(tmp_path: Path, small: Path, arguments: str) -> None:
-    """The processes of runs load the script no second time; it would begin processes in turn."""
+    """The processes of runs do not load the script a second time, because it would begin processes
+    in turn.
+    """
     (tmp_path / "mine.py").write_text(FILE)
     script = tmp_path / "script.py"
     text = (
@@ -240,7 +244,9 @@ def test_a_script_needs_no_guard_for_processes(tmp_path: Path, small: Path, argu
 def test_a_class_and_a_policy_in_a_file_run_side_by_side(
     tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one in this process, which alone has it, the other in its own; in the order given."""
+    """The class runs in this process, which alone has it, and the policy in its own; results are in
+    the given order.
+    """
     (tmp_path / "mine.py").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     found = loomcard.simulate(small, {"class": LastFirst, "file": "mine.py:Mine", "fifo": "fifo"})

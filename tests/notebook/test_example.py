@@ -1,4 +1,4 @@
-"""The example notebook runs from top to bottom, and is kept without its outputs."""
+"""The example notebook runs from top to bottom, and is stored without its outputs."""
 
 from pathlib import Path
 

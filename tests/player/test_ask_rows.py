@@ -1,4 +1,4 @@
-"""What the ResourceManager is sent of an ask, and what it knows by itself."""
+"""Which rows of an ask are sent to the ResourceManager, and which it knows by itself."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from scenarios import stage
 
 
 def asked(*nodes: list[str]) -> tuple[AskRows, StageRun]:
-    """The rows of a stage whose tasks all wait, each with wishes for these nodes."""
+    """Return the rows of a stage whose tasks all wait, each with wishes for these nodes."""
     run = StageRun(stage([100] * len(nodes), nodes=list(nodes)), lambda name: "/r" + name[1])
     rows = AskRows((1024, 1))
     for task in range(len(nodes)):
@@ -35,7 +35,7 @@ def test_an_allocation_as_wished_sends_nothing(wish: list[str]):
 
 
 def test_rows_of_a_wish_are_taken_back():
-    """A container went to another place than its task wished: the wish's rows are corrected."""
+    """If a container went to another place than its task wished, the wish's rows are corrected."""
     rows, run = asked(["n1"], ["n2"])
     rows.changes()
     rows.allocated("n3", "/r3")
@@ -44,7 +44,7 @@ def test_rows_of_a_wish_are_taken_back():
 
 
 def test_an_allocation_of_an_ask_that_was_taken_back_sends_the_row_again():
-    """Otherwise the ResourceManager would count below what is wanted."""
+    """Otherwise the ResourceManager's count would be too low."""
     rows, run = asked([])
     rows.changes()
     run.drop()
@@ -55,7 +55,7 @@ def test_an_allocation_of_an_ask_that_was_taken_back_sends_the_row_again():
 
 
 def test_total_numbers_are_sent_if_they_changed():
-    """A task that moves from one ask to another is one fewer here, and nothing is sent twice."""
+    """A task that moves from one ask to another counts one less here, and nothing is sent twice."""
     rows = AskRows((1024, 1))
     rows.want(2, ({"n1": 1}, {"/r1": 1}))
     assert rows.changes() == {"*": 2, "/r1": 1, "n1": 1}

@@ -1,4 +1,4 @@
-"""A scenario on the nodes of a cluster that runs already."""
+"""A scenario on the nodes of a cluster that already runs."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ TYPES = ["memory_mb", "vcores"]
 
 
 def node(host: str, rack: str = "/rack-1", used: int = 0) -> dict[str, Any]:
-    """A node of 4096 MB and 4 vcores, as the ResourceManager reports it."""
+    """Return a node of 4096 MB and 4 vcores, as the ResourceManager reports it."""
     return {
         "nodeHostName": host, "rack": rack, "usedMemoryMB": used, "availMemoryMB": 4096 - used,
         "usedVirtualCores": 1, "availableVirtualCores": 3,
@@ -44,8 +44,8 @@ N1, N2 = ScenarioNode("n1", "/r1", (4096, 4)), ScenarioNode("n2", "/r1", (4096, 
 
 
 def test_the_cluster_is_what_it_is() -> None:
-    """Names in order, racks and amounts of the cluster, sizes as it rounds them; a node more goes
-    by its own name.
+    """Names come in order, racks and amounts from the cluster, sizes as it rounds them; an
+    additional node has its own name.
     """
     found = fit(scenario(N1, N2), [node("x", "/rack-2", 512), node("y"), node("z")], 128)
     assert found.real_names == {"n1": "x", "n2": "y", "z": "z"}
@@ -99,7 +99,7 @@ def test_a_wish_for_a_node_that_is_not_there_is_dropped() -> None:
     ],
 )  # fmt: skip
 def test_what_it_cannot_play_is_refused(workload: Scenario, said: str) -> None:
-    """Before anything is changed on the cluster."""
+    """It is refused before anything is changed on the cluster."""
     with pytest.raises(PlayError, match=said) as caught:
         fit(workload, [node("x")], 128)
     assert caught.value.hint

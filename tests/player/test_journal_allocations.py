@@ -1,4 +1,4 @@
-"""When containers were allocated, by the journal."""
+"""The times at which containers were allocated, from the journal."""
 
 import json
 from pathlib import Path
@@ -34,14 +34,14 @@ def write(path: Path, lines: list[list[object]]) -> None:
 
 
 def test_a_container_was_allocated_when_its_plan_was_asked_for(tmp_path: Path) -> None:
-    """Refused ones take no number; what the fallback allocated has its own time."""
+    """Refused ones take no number; allocations of the fallback have their own time."""
     write(tmp_path / "1-1.jsonl", SEGMENT)
     assert allocated_ms(tmp_path) == ALLOCATED
 
 
 def test_a_segment_goes_on_where_the_one_before_ended(tmp_path: Path) -> None:
-    """A long run's journal has several: attempts keep their numbers, and a plan's outcomes may
-    stand in the next one.
+    """A long run's journal has several segments: attempts keep their numbers, and the outcomes of a
+    plan may be in the next one.
     """
     write(tmp_path / "1-1.jsonl", SEGMENT[:3])
     write(tmp_path / "1-2.jsonl", [SEGMENT[0], *SEGMENT[3:]])

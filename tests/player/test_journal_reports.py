@@ -1,4 +1,4 @@
-"""What policies reported over time, by the journal of a real cluster."""
+"""What policies reported over time, from the journal of a real cluster."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def write(path: Path, rounds: list[list[Any]]) -> None:
 
 
 def test_states_are_those_of_the_run_since_its_zero(tmp_path: Path) -> None:
-    """Rounds before and after it, plain reports and plans that report nothing are passed over."""
+    """Rounds before and after it, plain reports, and plans that report nothing are skipped."""
     write(tmp_path / "1-1.jsonl", [*round_(1, 90, {"root": report(0.1)}), *round_(2, 150, SECOND)])
     more = [*round_(3, 170, {"root": {"delta": 1}}), *round_(4, 180, {})]
     more += [*round_(5, 190, {"root": report(0.3)}), *round_(6, 300, {"root": report(0.4)})]

@@ -1,4 +1,4 @@
-"""How many containers a second a machine holds, and a scenario asks for."""
+"""How many containers per second a machine can start, and a scenario needs."""
 
 from pathlib import Path
 
@@ -20,13 +20,13 @@ def scenario(*stages: Stage, vcores: int = 1000) -> Scenario:
 
 
 def test_the_rate_is_the_middle_of_the_starts() -> None:
-    """A slow first start, when classes are loaded, says nothing of the hundredth."""
+    """A slow first start, when classes are loaded, does not count for the hundredth."""
     starts = [0, *range(5000, 5980, 10), 99_999]
     assert launch_rate.started_per_second([row(ms) for ms in [*starts, None]]) == 100.0
 
 
 def test_a_scenario_asks_for_its_containers_within_its_bound() -> None:
-    """The longest chain of stages bounds the time, or the vcores do."""
+    """The time is bounded by the longest chain of stages, or by the vcores."""
     two = (Stage("a", (1, 1), 20, 1, [4000] * 30), Stage("b", (1, 1), 20, 2, [2000], after=[0]))
     assert round(launch_rate.wanted_per_second(scenario(*two)), 2) == round(31 / 6, 2)
     assert round(launch_rate.wanted_per_second(scenario(*two, vcores=2)), 2) == 0.51
@@ -38,7 +38,7 @@ def test_a_scenario_asks_for_its_containers_within_its_bound() -> None:
 
 
 def test_more_than_half_of_the_rate_is_reported() -> None:
-    """In one line; nothing is said where no rate was measured."""
+    """It is one line; nothing is printed if no rate was measured."""
     asks = scenario(Stage("a", (1, 1), 20, 1, [1000] * 30))
     said = launch_rate.warning(asks, "process", 59.0)
     assert said is not None
@@ -48,7 +48,7 @@ def test_more_than_half_of_the_rate_is_reported() -> None:
 
 
 def test_rates_are_remembered_by_executor(tmp_path: Path) -> None:
-    """One file, the other's rate kept; a damaged one counts as none."""
+    """Both are in one file, and one keeps the other's rate; a damaged file counts as none."""
     file = tmp_path / "run" / "rates.json"
     assert launch_rate.saved_rate(file, "virtual") is None
     launch_rate.save_rate(file, "virtual", 123.44)
@@ -60,7 +60,7 @@ def test_rates_are_remembered_by_executor(tmp_path: Path) -> None:
 
 
 def test_the_probe_fits_its_nodes() -> None:
-    """Nothing but the launches may take time in it."""
+    """Only the launches may take time in it."""
     probe = launch_rate.probe("process")
     assert sum(len(app.stages[0].durations_ms) for app in probe.applications) == 90
     assert sum(node.capacity[1] for node in probe.nodes) >= 600

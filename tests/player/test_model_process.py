@@ -1,4 +1,4 @@
-"""The process of the models: a message a line, an answer a line."""
+"""The process of the models: one message per line, one answer per line."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Containers' times by what NodeManagers log."""
+"""Times of containers from the logs of NodeManagers."""
 
 from loomcard.cluster.container_times import ContainerRun
 from loomcard.player.node_logs import runs_in
@@ -9,7 +9,7 @@ ZERO = 1_700_000_000_000  # 2023-11-14 22:13:20 UTC
 
 
 def line(time: str, number: int, before: str, after: str, node: int = 1) -> str:
-    """As compose prints it into a pipe, with the control sequence that it begins with."""
+    """Return a line as compose prints it into a pipe, with the control sequence at its begin."""
     return (
         f"\x1b[2Knodemanager-{node}  | 2023-11-14 22:13:{time} INFO container.ContainerImpl: "
         f"Container {NAME}{number} transitioned from {before} to {after}\n"
@@ -17,7 +17,9 @@ def line(time: str, number: int, before: str, after: str, node: int = 1) -> str:
 
 
 def test_a_container_runs_from_running_to_the_end_of_its_process() -> None:
-    """Later states change nothing; what never ran is left out, and what still runs has no end."""
+    """Later states change nothing; a container that never ran is left out, and one that still runs
+    has no end.
+    """
     lines = [
         line("20,250", 1, "SCHEDULED", "RUNNING", node=2),
         line("20,400", 2, "SCHEDULED", "RUNNING"),

@@ -1,4 +1,4 @@
-"""A scenario played on a real YARN: virtual nodes of three sizes, one with further resources."""
+"""A scenario played on a real YARN: virtual nodes of three sizes, one with additional resources."""
 
 import contextlib
 import os
@@ -66,9 +66,8 @@ APPLICATIONS = [
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
-    """One run: five applications under drf, and a node that goes for a while.
-
-    What it loses are tasks of six seconds, which may have begun at any time before.
+    """One run: five applications under drf, and a node that is away for a while. It loses tasks of
+    six seconds, which may have begun at any time before.
     """
     folder = tmp_path_factory.mktemp("play")
     policy = folder / "drf.yml"
@@ -81,7 +80,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 
 def rows(record: RunRecord, application: str, stage: str) -> list[tuple[int, int, str, str]]:
-    """(task, attempt, node, kind) of each container of a stage."""
+    """Return (task, attempt, node, kind) of each container of a stage."""
     return sorted(
         (row.task, row.attempt, row.node, row.kind)
         for row in record.containers
@@ -90,8 +89,8 @@ def rows(record: RunRecord, application: str, stage: str) -> list[tuple[int, int
 
 
 def test_applications_end_as_the_scenario_says(played: RunRecord) -> None:
-    """Each in its state, and each container with its times, in order. How long a node was asked to
-    run it is CommandTest's.
+    """Each application has its state, and each container has its times, in order. CommandTest
+    checks how long a node was told to run it.
     """
     assert played.finished
     assert played.engine == "local"
@@ -112,7 +111,7 @@ def test_applications_end_as_the_scenario_says(played: RunRecord) -> None:
 
 
 def test_tasks_go_where_they_want_and_where_the_gpus_are(played: RunRecord) -> None:
-    """Locality rows and further resource types reach the scheduler; a failed task runs again."""
+    """Locality rows and additional resource types reach the scheduler; a failed task runs again."""
     assert {node for _, _, node, _ in rows(played, "dag", "a")} == {"n2"}
     second = rows(played, "dag", "b")
     assert {node for _, _, node, _ in second} <= {"big", "n3"}
@@ -124,7 +123,7 @@ def test_tasks_go_where_they_want_and_where_the_gpus_are(played: RunRecord) -> N
 
 
 def test_reduces_wait_for_maps_and_executors_for_the_end(played: RunRecord) -> None:
-    """Lengths that only the application master knows are held."""
+    """A task whose length only the application master knows runs until the player ends it."""
     seen = {
         name: [row for row in played.containers if row.application == name and not row.is_am]
         for name in ("mapreduce", "spark")
@@ -135,7 +134,7 @@ def test_reduces_wait_for_maps_and_executors_for_the_end(played: RunRecord) -> N
     assert all((row.finished_ms or 0) > last_map for row in reduces)
     assert len(seen["spark"]) == 2
     begun = [row.started_ms or 0 for row in seen["spark"]]
-    assert max(begun) < min(row.finished_ms or 0 for row in seen["spark"])  # both to the end
+    assert max(begun) < min(row.finished_ms or 0 for row in seen["spark"])  # both run to the end
     masters = [row for row in played.containers if row.is_am]
     assert sorted((row.application, row.size, row.kind) for row in masters) == [
         ("long", (256, 1, 0), "completed"),
@@ -144,7 +143,7 @@ def test_reduces_wait_for_maps_and_executors_for_the_end(played: RunRecord) -> N
 
 
 def test_a_lost_node_costs_what_ran_there(played: RunRecord) -> None:
-    """Its containers are lost, their tasks run again, and the cluster was smaller meanwhile."""
+    """Its containers are lost, their tasks run again, and the cluster was smaller in that time."""
     ran = rows(played, "long", "s")
     assert {(0, 1, "n3", "lost"), (1, 1, "n3", "lost")} <= set(ran)
     assert sorted(task for task, _, _, kind in ran if kind == "completed") == [0, 1]
@@ -156,7 +155,7 @@ def test_a_lost_node_costs_what_ran_there(played: RunRecord) -> None:
 
 
 def command_lines(folder: Path) -> dict[int, str]:
-    """The processes whose command names the folder, by their ids."""
+    """Return the processes whose command names the folder, by their ids."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -168,7 +167,9 @@ def command_lines(folder: Path) -> dict[int, str]:
 
 
 def test_a_run_without_its_models_ends_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    """The process that runs the models is killed: what runs is killed too, and says why."""
+    """The process that runs the models is killed: what runs is killed too, and the output says
+    why.
+    """
     stage = Stage("s", (512, 1), 20, 1, [300, 60_000])
     scenario = Scenario(
         "cut", 1, TYPES[:2], [ScenarioNode("n1", "/r1", (4096, 8))],
@@ -190,12 +191,14 @@ def test_a_run_without_its_models_ends_in_one_line_and_leaves_nothing(tmp_path: 
     journals = (tmp_path / "cluster" / "loomcard" / "journal").glob("*.jsonl")
     told = [line for path in journals for line in path.read_text().splitlines()]
     killed = [line for line in told if '"application_removed"' in line and '"KILLED"' in line]
-    assert killed  # the warm-up before it has FINISHED
+    assert killed  # the warm-up before it is FINISHED
     assert command_lines(tmp_path) == {}
 
 
 def test_ctrl_c_leaves_what_happened_and_no_process(tmp_path: Path) -> None:
-    """Under a stock scheduler, with real processes: the record says how far it came."""
+    """Under a stock scheduler, with real processes, the record contains all that happened so
+    far.
+    """
     stage = Stage("s", (512, 1), 20, 1, [300, 60_000])
     scenario = Scenario(
         "cut", 1, TYPES[:2], [ScenarioNode("n1", "/r1", (4096, 8))],

@@ -33,7 +33,9 @@ def play(engine: Path, policy: Path | str) -> None:
 
 
 def test_a_cluster_that_does_not_run_is_named_with_the_command_that_starts_it(engine: Path) -> None:
-    """Down, or coming up without NodeManagers so far: nothing was started or changed."""
+    """The cluster is down, or starting without NodeManagers so far: nothing was started or
+    changed.
+    """
     with pytest.raises(ComposeError, match="no compose cluster p runs") as caught:
         play(engine, POLICY)
     assert "loomcard cluster up --on docker --nodes 3" in caught.value.hint
@@ -45,7 +47,7 @@ def test_a_cluster_that_does_not_run_is_named_with_the_command_that_starts_it(en
 
 
 def test_a_stock_scheduler_is_refused(engine: Path) -> None:
-    """That cluster runs Loomcard, and goes on doing so."""
+    """That cluster runs Loomcard, and continues to do so."""
     with pytest.raises(PlayError, match="stock:fair cannot be applied") as caught:
         play(engine, "stock:fair")
     assert "local" in caught.value.hint
@@ -53,7 +55,7 @@ def test_a_stock_scheduler_is_refused(engine: Path) -> None:
 
 
 def test_a_player_s_container_is_removed_whatever_became_of_it(engine: Path) -> None:
-    """It has a name of its own; what it prints is the account."""
+    """It has a name of its own; its output is the player's log."""
     (engine / "answer").write_text('{"at_ms": 5, "event": "zero", "zero_ms": 5}\n')
     cluster = ComposeCluster(engine, engine / "conf", project="p")
     player = ContainerPlayer(EMPTY, engine, cluster.conf_dir, cluster=cluster)

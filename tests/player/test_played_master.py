@@ -30,17 +30,17 @@ class Play:
 
 
 def rows(said: Said) -> list[tuple[int, str, int]]:
-    """(request id, name, count) of the asks."""
+    """Return (request id, name, count) of the asks."""
     return [(row.request_id, row.name, row.count) for row in said.asks]
 
 
 def uses(said: Said) -> list[tuple[int, int, int, bool, int | None, int]]:
-    """(container, task, attempt, kept, length, exit status) of the allocated containers."""
+    """Return (container, task, attempt, kept, length, exit status) of the allocated containers."""
     return [(u.container, u.task, u.attempt, u.kept, u.length_ms, u.status) for u in said.uses]
 
 
 def on(*numbers: int, request: int = 1, host: str = "n1", priority: int = 20) -> list[Any]:
-    """Containers allocated under one key."""
+    """Return containers allocated under one key."""
     return [(number, priority, request, host) for number in numbers]
 
 
@@ -66,7 +66,7 @@ def test_a_failed_task_runs_again_until_it_failed_too_often():
 
 
 def test_a_container_too_many_goes_back():
-    """Rows that are sent while allocations are on their way ask for those again."""
+    """Rows that are sent while allocations are on their way ask for these again."""
     play = Play(app("j", stage([100], 1)))
     play.begin()
     said = play.beat(allocated=on(1, 2))
@@ -83,7 +83,7 @@ def test_names_are_the_clusters():
 
 
 def test_a_new_attempt_asks_again_for_what_has_not_ended():
-    """The containers of the attempt before have ended with it; their numbers come again."""
+    """The containers of the earlier attempt have ended with it; their numbers come again."""
     play = Play(app("j", stage([100] * 3, 1)))
     play.begin()
     play.beat(allocated=on(1, 2))
@@ -102,7 +102,7 @@ def test_an_attempt_that_was_lost_while_it_unregistered_does_not_begin_again():
 
 
 def reducing(**keys: Any) -> ScenarioApplication:
-    """Two maps and a reduce, which is asked for at once."""
+    """Return two maps and a reduce, which is requested at once."""
     stages = stage([100] * 2, 1, id="map"), stage([50], 2, id="reduce", priority=10, after=[0])
     return app("j", *stages, kind="mapreduce", slowstart=0.0, ms_per_map=30, **keys)
 
@@ -114,7 +114,7 @@ def test_a_reduce_ends_when_it_has_copied_all_maps():
     said = play.beat(allocated=on(3, request=2, priority=10), ended=[(1, "completed")])
     assert uses(said) == [(3, 0, 1, True, None, 0)]
     assert said.ends == []
-    # The second map ended 100 ms after its start, which was told one heartbeat later.
+    # The second map ended 100 ms after its start, which was reported one heartbeat later.
     (end,) = play.beat(ended=[(2, "completed")]).ends
     assert end.container == 3
     assert end.ran_ms == 2 * 30 + 50
@@ -122,7 +122,7 @@ def test_a_reduce_ends_when_it_has_copied_all_maps():
 
 
 def test_reduces_yield_to_maps_that_starve():
-    """A lost map waits, and the only room is the reduce's: it is given back, and waits."""
+    """A lost map waits, and the reduce uses the only room: it is given back, and waits."""
     play = Play(reducing())
     play.begin()
     play.beat(allocated=on(1, 2))
@@ -134,7 +134,7 @@ def test_reduces_yield_to_maps_that_starve():
 
 
 def test_a_scheduler_that_counts_memory_alone_has_room_without_vcores():
-    """Memory for the waiting map is left: the reduce goes on."""
+    """Memory for the waiting map is left, so the reduce continues."""
     play = Play(reducing())
     play.begin(with_vcores=False)
     play.beat(allocated=on(1, 2))
@@ -144,13 +144,13 @@ def test_a_scheduler_that_counts_memory_alone_has_room_without_vcores():
 
 
 def executing(count: int = 1) -> ScenarioApplication:
-    """Two tasks, then one, in executors of one slot."""
+    """Return two tasks, then one, in executors of one slot."""
     stages = stage([100, 110], 1), stage([70], 2, after=[0])
     return app("j", *stages, kind="spark", executors=Executors(count, (1024, 1)))
 
 
 def test_tasks_in_executors_need_no_message_but_the_last():
-    """They follow each other at their own times; the end is told when it comes."""
+    """They follow each other at their own times; the end is reported when it comes."""
     play = Play(executing())
     assert rows(play.begin()) == [(0, "*", 1)]
     assert uses(play.beat(allocated=on(1, request=0))) == [(1, -1, 1, True, None, 0)]
@@ -171,12 +171,14 @@ def test_a_lost_executor_is_replaced_and_what_ran_in_it_runs_again():
     assert [(use.container, use.kept) for use in said.uses] == [(2, True), (3, False)]
     began = play.now_ms
     play.beat(started=[(2, began)])
-    play.now_ms = began + 280  # but for what ended in the first, all of it
+    play.now_ms = began + 280  # all of it except what ended in the first container
     assert play.send().state == "SUCCEEDED"
 
 
 def test_executors_end_with_their_attempt():
-    """What ran in them runs again, though its time passed before the next attempt registered."""
+    """The tasks in them run again, though their time was over before the next attempt
+    registered.
+    """
     play = Play(executing())
     play.begin()
     play.beat(allocated=on(1, request=0))

@@ -1,4 +1,4 @@
-"""From the player's account to the record of a run."""
+"""From the player's log to the record of a run."""
 
 from typing import Any
 
@@ -58,8 +58,8 @@ EVENTS = [
 
 
 def test_a_row_joins_what_player_node_and_resource_manager_saw() -> None:
-    """Times are the nodes' and the journal's, minus the zero; where there is no journal, the AM's
-    hearing counts as the allocation. What still runs has no end.
+    """Times come from the nodes and the journal, minus the zero. Without a journal, the moment when
+    the AM heard of it counts as the allocation. A container that still runs has no end.
     """
     runs = [ran(1, 20, None, is_am=True), ran(2, 120, 220), ran(3, 450, None)]
     allocated = {(YARN, 1, 2): ZERO + 70}
@@ -71,7 +71,9 @@ def test_a_row_joins_what_player_node_and_resource_manager_saw() -> None:
 
 
 def test_an_application_is_recorded_as_far_as_it_came() -> None:
-    """Submission by the ResourceManager's clock once it is known; open demand lasts to the end."""
+    """Submission is by the ResourceManager's clock when that is known; open demand lasts to the
+    end.
+    """
     first, never = application_records(SCENARIO, EVENTS)
     assert (first.submitted_ms, first.demanding, first.state) == (12, [(50, 400)], "")
     assert (never.submitted_ms, never.demanding, never.state) == (99, [], "")
@@ -82,7 +84,7 @@ def test_an_application_is_recorded_as_far_as_it_came() -> None:
 
 
 def test_counts_refusals_stalls_and_allocations() -> None:
-    """Nothing seen counts as none; a stock scheduler reports none of the others."""
+    """Without observations the counts are zero; a stock scheduler reports none of the others."""
     assert counts(EVENTS)["allocated"] == 2
     assert counts(EVENTS)["done"] == 0
     assert refusals({"schedulerInfo": {"refusals": {"STALE": 2, "LATE": 1}}}) == {

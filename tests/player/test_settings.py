@@ -1,4 +1,4 @@
-"""The embedded cluster of a scenario, and what a real YARN cannot hold."""
+"""The embedded cluster of a scenario, and scenarios that a real YARN cannot run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def scenario(size: tuple[int, ...] = (512, 1, 0), **changes: Any) -> Scenario:
 
 
 def test_the_cluster_is_the_scenarios() -> None:
-    """Names, racks, amounts of every type, heartbeats and rounding."""
+    """Names, racks, amounts of every type, heartbeats and rounding are the scenario's."""
     made = settings(
         scenario(minimum=(256, 2, 0), heartbeat_ms=0), POLICY, Path("/run"), virtual=True
     )
@@ -53,14 +53,14 @@ def test_the_cluster_is_the_scenarios() -> None:
 def test_what_yarn_cannot_hold_is_refused(
     size: tuple[int, ...], policy: Path | str, said: str
 ) -> None:
-    """One clear error before anything is started."""
+    """There is one clear error before anything is started."""
     with pytest.raises(PlayError, match=said) as caught:
         settings(scenario(size), policy, Path("/run"), virtual=True)
     assert caught.value.hint
 
 
 def test_no_vcores_are_no_vcores_under_our_own_scheduler() -> None:
-    """Only then may requests stay at 0: YARN would round them up to 1."""
+    """Only under our scheduler may requests stay at 0: YARN would round them up to 1."""
     assert settings(scenario((64, 0, 0)), POLICY, Path("/run"), virtual=True).minimum_vcores == 0
 
 
@@ -78,7 +78,7 @@ def test_faults_change_the_capacity_as_they_happen() -> None:
 
 
 def test_no_fault_happens_after_the_end() -> None:
-    """A run that ends takes its faults with it."""
+    """No further fault of a run happens after its end."""
     done: list[str] = []
     faults = Faults(scenario(faults=[Fault(60_000, "n2")]), done.append, lambda: 0)
     assert replace(faults).plan() == [(60_000, "stop-node", "n2")]
