@@ -1,5 +1,5 @@
-"""YARN's CapacityScheduler as somebody else would write it, on what `loomcard` exports: guarantees
-and user limits are computed again whenever they are asked for.
+"""YARN's CapacityScheduler as a third party would write it, with what `loomcard` exports:
+guarantees and user limits are computed again whenever they are needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from loomcard import (
 
 @dataclass(frozen=True)
 class PlainCapacity:
-    """The queue that uses least of its guarantee first; in a leaf who came first."""
+    """Serves the queue that uses least of its guarantee first; in a leaf, by order of arrival."""
 
     minimum_user_limit_percent: int = 100
     user_limit_factor: float = 1.0
@@ -45,7 +45,7 @@ class PlainCapacity:
 
 
 def guarantee(view: ClusterView, queue: Queue) -> Resource:
-    """What a queue is guaranteed; by weight where no sibling states a guarantee."""
+    """Return what a queue is guaranteed; by weight if no sibling states a guarantee."""
     if queue is view.queue or queue.parent is None:
         whole = queue.guaranteed
         return whole if any(whole) else queue.maximum or view.cluster_capacity
@@ -58,9 +58,9 @@ def guarantee(view: ClusterView, queue: Queue) -> Resource:
 
 
 class UserLevel(Level):
-    """A leaf queue in which a user who holds more than the user limit waits."""
+    """A leaf queue in which a user above the user limit waits."""
 
-    ask_again = True  # the user limit rises as others are served
+    ask_again = True  # the user limit rises when others are served
 
     def __init__(self, view: ClusterView, queue: Queue, policy: PlainCapacity) -> None:
         super().__init__(queue, lambda app: (-app.priority, app.submitted_ms))

@@ -1,5 +1,6 @@
-"""Tetris (Grandl et al., SIGCOMM 2014) as somebody else would write it: from the paper, on what
-`loomcard` exports, all looked at again for each container. No clever index, so it is slow.
+"""Tetris (Grandl et al., SIGCOMM 2014) as a third party would write it: from the paper, with what
+`loomcard` exports. It looks at everything again for each container, without a clever index, so it
+is slow.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class PlainTetris(WeighsWork):
         return serve(plan, Best(self, plan, estimates), self.reserve_after_ms), memory
 
     def candidates(self, plan: Plan, estimates: Estimates, price: float) -> Iterator[Any]:
-        """(-score, work, submission, number, key, ask, node): of each application the first ask of
-        each shape that may be allocated and fits.
+        """Yield (-score, work, submission, number, key, ask, node): for each application the first
+        ask of each shape that may be allocated and fits.
         """
         found = list(self.able(plan))
         apps = dict.fromkeys(ask.application for ask in found)
@@ -80,7 +81,9 @@ class PlainTetris(WeighsWork):
                     yield ask
 
     def best(self, plan: Plan, ask: Ask) -> tuple[float, Node]:
-        """The best aligned node, ties by number; what is not near costs the penalty."""
+        """Return the score and the node of the best alignment, ties by number; a node that is not
+        near costs the penalty.
+        """
         view = plan.view
         table, rows = (view.hosts, ask.hosts) if ask.hosts else (view.racks, ask.racks)
         near = {number for name, count in rows.items() if count for number in table.get(name, ())}
@@ -97,7 +100,9 @@ class PlainTetris(WeighsWork):
         return -score, node
 
     def price(self, view: ClusterView, estimates: Estimates) -> float:
-        """eps: mean alignment / mean remaining work over the candidates, as the call begins."""
+        """Return eps: mean alignment / mean remaining work over the candidates, at the begin of the
+        call.
+        """
         alignments, works = [], []
         for shape in view.shapes:
             size, label = shape
@@ -114,7 +119,7 @@ class PlainTetris(WeighsWork):
 
 
 class Best(Chooser):
-    """The best candidate of all is next; prices are those of the call's beginning."""
+    """The best candidate of all is next; prices are those at the begin of the call."""
 
     def __init__(self, tetris: PlainTetris, plan: Plan, estimates: Estimates) -> None:
         super().__init__(plan.view.queue)

@@ -20,7 +20,7 @@ TIMES = {
 
 
 def made(policy: str, seed: int, **parameters: float) -> RunRecord:
-    """One run: a holds half of the cluster while it runs, b a quarter."""
+    """Return one run: a uses half of the cluster while it runs, b a quarter."""
     record = RunRecord(policy, "w", seed, "simulator", ["memory_mb", "vcores"], [(0, (4096, 4))])
     for name, tag, size, (start, end) in zip(
         "ab", ("small", "large"), ((2048, 1), (1024, 1)), TIMES[policy][seed], strict=True
@@ -37,7 +37,7 @@ def made(policy: str, seed: int, **parameters: float) -> RunRecord:
 
 
 def written(out: Path) -> Path:
-    """The run folder: two policies on three seeds; the experiment's baseline is old."""
+    """Write the run folder: two policies on three seeds; the experiment's baseline is old."""
     records = [made(policy, seed) for policy in TIMES for seed in (1, 2, 3)]
     said = {"experiment": {"name": "tiny", "description": "By hand.", "baseline": "old"}}
     write_run(out, records, manifest({"w.yml": b"x"}, seeds=[1, 2, 3], command=["run", "w"]) | said)
@@ -46,23 +46,23 @@ def written(out: Path) -> Path:
 
 @pytest.fixture
 def run_of() -> Callable[..., RunRecord]:
-    """Makes a run of a policy with a seed."""
+    """Return a function that makes a run of a policy with a seed."""
     return made
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """One that a test may change."""
+    """Return a report folder that a test may change."""
     return written(tmp_path / "run")
 
 
 @pytest.fixture(scope="package")
 def plots_of(tmp_path_factory: pytest.TempPathFactory) -> Numbers:
-    """All numbers of one that stays as it is."""
+    """Return all plots of a report that does not change."""
     return numbers(read_study([written(tmp_path_factory.mktemp("report") / "run")]))
 
 
 @pytest.fixture(scope="package")
 def text(plots_of: Numbers) -> str:
-    """Its page."""
+    """Return its page."""
     return page(plots_of)

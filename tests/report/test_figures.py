@@ -14,7 +14,7 @@ from loomcard.results.run_folder import ResultError
 
 
 def row(table: pl.DataFrame, **where: str) -> dict[str, Any]:
-    """The one row that is meant; class all unless given."""
+    """Return the one row that matches; class is all unless given."""
     found = table
     for name, value in ({"class": "all"} | where).items():
         found = found.filter(pl.col(name) == value)
@@ -28,14 +28,16 @@ def study(folder: Path) -> Study:
 
 
 def rewritten(folder: Path, **changes: Any) -> None:
-    """results.json with these facts in every run."""
+    """Return results.json with these facts in every run."""
     file = folder / "results.json"
     runs = [run | changes for run in json.loads(file.read_text())]
     file.write_text(json.dumps(runs))
 
 
 def test_figures_of_a_run_then_the_median_over_seeds(study: Study) -> None:
-    """old completes in (10, 20), (12, 24), (8, 40): means 15, 18, 24, of which 18 is the median."""
+    """old completes in (10, 20), (12, 24), (8, 40): the means are 15, 18, 24, and their median is
+    18.
+    """
     table = summarise(samples(study))
     mean = row(table, policy="old", figure="completion", statistic="mean")
     assert (mean["value"], mean["seeds"]) == (18.0, 3)
@@ -47,14 +49,14 @@ def test_figures_of_a_run_then_the_median_over_seeds(study: Study) -> None:
 
 
 def test_slowdown_is_against_the_shortest_that_any_policy_gave(study: Study) -> None:
-    """a in seed 1: 10 s under old, 5 s under new, which nobody beats."""
+    """a in seed 1 takes 10 s under old and 5 s under new, which no policy beats."""
     frame = study.applications.filter((pl.col("seed") == 1) & (pl.col("id") == "a"))
     assert dict(frame.select("policy", "slowdown").iter_rows()) == {"old": 2.0, "new": 1.0}
     assert "shortest that any policy" in study.ideal
 
 
 def test_slowdown_is_against_the_ideal_where_results_hold_it(folder: Path) -> None:
-    """Then it does not hang on which policies are compared."""
+    """Then it does not depend on which policies are compared."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     for run in runs:
@@ -75,7 +77,7 @@ def test_classes_are_first_tags(study: Study) -> None:
 
 
 def test_policies_are_compared_seed_by_seed(study: Study) -> None:
-    """Makespans 20, 16, 16... of new against 20, 24, 40 of old: ratios 1, 1/2, 2/5."""
+    """Makespans are 20, 16, 16... of new against 20, 24, 40 of old: ratios 1, 1/2, 2/5."""
     found = row(compare(study, samples(study)), policy="new", figure="makespan", statistic="value")
     assert found["pairs"] == 3
     assert found["difference"] == pytest.approx((0 - 12 - 24) / 3)
@@ -86,7 +88,7 @@ def test_policies_are_compared_seed_by_seed(study: Study) -> None:
 
 
 def test_more_is_better_for_fairness(folder: Path) -> None:
-    """A policy wins where it is fairer, and where it uses more; less wins of the times."""
+    """A policy wins if it is fairer, and if it uses more; of the times, the lower one wins."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     for run in runs:
@@ -102,12 +104,12 @@ def test_more_is_better_for_fairness(folder: Path) -> None:
 
 
 def test_applications_are_counted_one_by_one(study: Study) -> None:
-    """a: sooner, sooner, later; b: the same, sooner, sooner."""
+    """a is sooner, sooner, later; b is the same, sooner, sooner."""
     assert application_wins(study).row(0) == ("w", "new", 4, 1, 1)
 
 
 def test_a_wait_of_nothing_has_a_difference_and_no_ratio(folder: Path) -> None:
-    """Dividing by 0 says nothing."""
+    """A division by 0 gives no ratio."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     for run in runs:
@@ -120,7 +122,9 @@ def test_a_wait_of_nothing_has_a_difference_and_no_ratio(folder: Path) -> None:
 
 
 def test_intervals_are_seeded_and_hold_the_value() -> None:
-    """The same resampling for the same figure; none for one seed; it narrows with more seeds."""
+    """The same figure has the same resampling; there is none for one seed; the interval narrows
+    with more seeds.
+    """
     values = np.array([3.0, 5.0, 4.0, 8.0, 6.0])
     low, high = interval(values, np.median, "x")
     assert (low, high) == interval(values, np.median, "x")
@@ -148,7 +152,9 @@ def test_what_did_not_end_is_left_out_and_counted(folder: Path) -> None:
 
 
 def test_the_baseline_comes_from_the_experiment_or_the_command(folder: Path) -> None:
-    """Named by policy, or by its file; an unknown one is an error that lists the known."""
+    """It is named by policy or by its file; an unknown one is an error that lists the known
+    ones.
+    """
     assert read_study([folder]).baseline == "old"
     assert read_study([folder], "new").baseline == "new"
     assert read_study([folder], "policies/new.yml").baseline == "new"
@@ -159,7 +165,7 @@ def test_the_baseline_comes_from_the_experiment_or_the_command(folder: Path) -> 
 
 
 def test_parameters_part_settings_from_policies(folder: Path) -> None:
-    """What was varied of the workload makes a setting, what of the policy a policy."""
+    """A varied parameter of the workload makes a setting, one of the policy makes a policy."""
     rewritten(folder, parameters={"policy.theta": 0.5, "workload.small_share": 0.1})
     study = read_study([folder])
     assert study.settings == ["w, small_share=0.1"]
@@ -168,7 +174,7 @@ def test_parameters_part_settings_from_policies(folder: Path) -> None:
 
 
 def test_a_folder_without_results_is_an_error(tmp_path: Path, folder: Path) -> None:
-    """The folder is named, and what writes one; so it is where nothing has ended."""
+    """The error names the folder and what writes one, also if nothing has ended."""
     with pytest.raises(ResultError, match=r"holds no results\.json"):
         read_study([tmp_path])
     rewritten(folder, finished=False)
@@ -177,5 +183,5 @@ def test_a_folder_without_results_is_an_error(tmp_path: Path, folder: Path) -> N
 
 
 def test_the_same_folder_twice_counts_once(folder: Path) -> None:
-    """Equal runs are one run."""
+    """Equal runs count as one run."""
     assert len(read_study([folder, folder / ".." / folder.name]).runs) == 6

@@ -1,4 +1,4 @@
-"""The page, the terminal's tables and the files: whole, self-contained and legible."""
+"""The page, the terminal's tables and the files are complete, self-contained and readable."""
 
 import io
 import json
@@ -31,7 +31,7 @@ VOID = {"meta", "br"}
 
 
 class Checked(HTMLParser):
-    """Every tag is closed in turn, every id stands once."""
+    """Every tag is closed in order, and every id occurs once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Checked(HTMLParser):
 
 
 def test_the_page_is_whole_and_needs_nothing_else(text: str) -> None:
-    """Well-formed, no script, no link, no address but the namespaces of SVG."""
+    """It is well-formed, without script, link, or address except the namespaces of SVG."""
     checked = Checked()
     checked.feed(text)
     assert checked.open == []
@@ -69,10 +69,12 @@ def test_the_page_is_whole_and_needs_nothing_else(text: str) -> None:
 
 
 def test_every_plot_says_what_it_shows(text: str) -> None:
-    """A caption each, with units, and n or the seed."""
+    """Each has a caption, with units, and n or the seed."""
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", text, re.DOTALL)
     assert len(captions) == text.count("<svg") == 5
-    assert text.count('<div class="scroll"><svg') == 5  # on a phone a plot keeps a width to read it
+    assert (
+        text.count('<div class="scroll"><svg') == 5
+    )  # on a phone a plot stays wide enough to read
     assert all(re.search(r"n = \d|seed \d", caption) for caption in captions)
     assert all(re.search(r"seconds|minutes|No units", caption) for caption in captions)
     for said in ("tiny", "By hand.", "SHA-256 of inputs", "versions", "seeds", "w.yml: 2d711642b"):
@@ -80,7 +82,7 @@ def test_every_plot_says_what_it_shows(text: str) -> None:
 
 
 def test_names_are_text_and_not_markup(folder: Path) -> None:
-    """An application's name cannot write the page."""
+    """An application's name cannot add markup to the page."""
     file = folder / "results.json"
     evil = "<script>alert(1)</script>"
     file.write_text(file.read_text().replace('"workload":"w"', f'"workload":"{evil}"'))
@@ -92,7 +94,7 @@ def test_names_are_text_and_not_markup(folder: Path) -> None:
 def test_too_many_plots_are_left_out_with_a_note(
     plots_of: Numbers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page stays one that can be mailed."""
+    """The page stays small enough for a mail."""
     monkeypatch.setattr("loomcard.report.page._TEXT", LARGEST - 40_000)
     text = page(plots_of)
     assert 0 < text.count("<svg") < 5
@@ -120,7 +122,7 @@ def test_tables_are_legible_at_80_columns(plots_of: Numbers) -> None:
     ],
 )
 def test_stopped_runs_are_named_on_page_and_terminal(folder: Path, count: int, said: str) -> None:
-    """They count in no figure, and readers should know which are missing."""
+    """They count in no figure, so readers must see which are missing."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     for each in runs[:count]:
@@ -144,7 +146,9 @@ def test_many_stopped_runs_are_counted(folder: Path) -> None:
 
 
 def test_the_bound_of_the_makespan_is_shown(folder: Path, plots_of: Numbers) -> None:
-    """The median over seeds, each seed once; nothing where results hold none."""
+    """It is the median over seeds, each seed once; nothing is shown if the results contain no
+    bound.
+    """
     assert plots_of.bound("w") == ""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
@@ -164,7 +168,9 @@ def test_a_run_without_containers_has_its_other_plots(folder: Path) -> None:
 
 
 def test_numbers_go_to_files(plots_of: Numbers, text: str, tmp_path: Path) -> None:
-    """CSV and Parquet of the same numbers, beside the page, which is the same bytes each time."""
+    """There are CSV and Parquet of the same numbers beside the page, which has the same bytes each
+    time.
+    """
     write_page(plots_of, tmp_path / "deep" / "r.html")
     assert (tmp_path / "deep" / "r.html").read_text("utf-8") == text
     written = write_tables(plots_of, tmp_path / "deep" / "r.html")
@@ -183,7 +189,7 @@ def test_numbers_go_to_files(plots_of: Numbers, text: str, tmp_path: Path) -> No
     [(0.123, "0.12"), (9.999, "10.0"), (99.96, "100"), (9999.4, "9999"), (86_400, "86.4k")],
 )
 def test_short_numbers(value: float, want: str) -> None:
-    """About four characters, and no digit that nobody can read."""
+    """They have about four characters, and no digit without meaning."""
     assert short(value) == want
 
 
@@ -208,13 +214,13 @@ def test_what_is_held_in_a_step_is_its_mean(spans: list[tuple[int, int, int]], s
 
 
 def test_capacity_in_a_step_is_its_mean() -> None:
-    """A node lost half way through a step."""
+    """The case is a node that is lost half way through a step."""
     facts = {"capacity": [[0, [8]], [150, [4]]]}
     assert series.capacity(facts, 0, np.array([0.0, 100, 200, 300])).tolist() == [8, 6, 4]
 
 
 def test_a_varied_parameter_has_a_plot_of_its_own(folder: Path, plots_of: Numbers) -> None:
-    """Its values are on the axis, and no part of the lines' names."""
+    """Its values are on the axis, and not in the lines' names."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     more = [run | {"parameters": {"workload.size": size}} for size in (1, 2) for run in runs]
@@ -230,7 +236,9 @@ def test_a_varied_parameter_has_a_plot_of_its_own(folder: Path, plots_of: Number
 def test_no_line_leaves_its_plot(
     tmp_path: Path, run_of: Callable[..., RunRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plots of several policies have one axis for all of them, and a run ends where it ended."""
+    """Plots of several policies have one axis for all of them, and a run's line ends where the run
+    ended.
+    """
     low, high = run_of("old", 1), run_of("new", 1)
     low.containers = [row._replace(size=(512, 1)) for row in low.containers]
     write_run(tmp_path, [low, high], manifest({}))

@@ -1,4 +1,4 @@
-"""Papers' figures beside ours, compared by hand on runs whose figures are worked out by hand."""
+"""Papers' figures beside ours, on runs with figures that are worked out by hand."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ ENTRY = {"figure": "Fig. 1", "paper": -10, "measure": "completion", "policy": "n
 
 @pytest.fixture
 def judge(folder: Path) -> Judge:
-    """Judges one entry on the runs of conftest: old completes a in 10, 12, 8 s, new in 5, 6, 16."""
+    """Judge one entry on the runs of conftest: old completes a in 10, 12, 8 s, new in 5, 6, 16."""
 
     def one(**changes: Any) -> PaperComparison:
         entry = {key: value for key, value in (ENTRY | changes).items() if value is not None}
@@ -45,7 +45,9 @@ def judge(folder: Path) -> Judge:
 
 
 def test_a_change_is_the_mean_over_seeds_of_each_seeds_change(judge: Judge) -> None:
-    """Of a: -50 %, -50 %, +100 %; an interval over the three; the raw means beside it."""
+    """The changes of a are -50 %, -50 %, +100 %, with an interval over the three and the raw means
+    beside it.
+    """
     found = judge(of="a")
     assert found.ours == pytest.approx(0.0)
     assert (found.low, found.high) == (pytest.approx(-50), pytest.approx(100))
@@ -106,14 +108,14 @@ def test_a_change_is_the_mean_over_seeds_of_each_seeds_change(judge: Judge) -> N
 def test_every_way_of_measuring(
     judge: Judge, changes: dict[str, Any], ours: float | None, agrees: str
 ) -> None:
-    """By hand from the times in conftest."""
+    """The expected values are computed by hand from the times in conftest."""
     found = judge(**changes)
     assert found.ours == (None if ours is None else pytest.approx(ours))
     assert found.agrees == agrees
 
 
 def test_jains_index_over_windows(folder: Path, judge: Judge) -> None:
-    """The statistic of each run's windows, then the mean over seeds."""
+    """It is the statistic of each run's windows, then the mean over seeds."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     for run in runs:
@@ -129,13 +131,15 @@ def test_jains_index_over_windows(folder: Path, judge: Judge) -> None:
 
 
 def test_a_figure_without_a_measure_is_shown_and_not_judged(judge: Judge) -> None:
-    """As experiments before this one stated them."""
+    """Experiments before this one stated them in this way."""
     found = judge(measure=None, policy=None, against=None, sign="less", **{"as": None})
     assert (found.agrees, found.ours, found.sign_paper) == ("not judged", None, "less")
 
 
 def over_time(folder: Path) -> RunRecord:
-    """Two queues on 4 GB and 4 vcores: a holds 1 container, then 3; b 2 vcores, later nothing."""
+    """Return two queues on 4 GB and 4 vcores: a has 1 container, then 3; b has 2 vcores, later
+    nothing.
+    """
     record = RunRecord("p", "w", 1, "simulator", ["memory_mb", "vcores"], [(0, (4096, 4))])
     spans = {"a": [(0, 10_000), (12_000, 20_000)], "b": [(2_000, 8_000)]}
     record.applications = [
@@ -180,7 +184,7 @@ def over_time(folder: Path) -> RunRecord:
     ],
 )  # fmt: skip
 def test_what_is_held_over_time(tmp_path: Path, what: dict[str, Any], ours: float | None) -> None:
-    """Task containers over demanding time, shares over a window or while all demand."""
+    """Task containers count over demanding time, shares over a window or while all demand."""
     over_time(tmp_path)
     file = tmp_path / "manifest.json"
     entry = {"figure": "f", "paper": 1, "policy": "p", "as": "value"} | what
@@ -190,8 +194,8 @@ def test_what_is_held_over_time(tmp_path: Path, what: dict[str, Any], ours: floa
 
 
 def test_varied_values_are_paired_and_picked(tmp_path: Path, run_of: Callable[..., Any]) -> None:
-    """A parameter that both have must be equal; ``where`` picks; one that the baseline lacks is not
-    looked at.
+    """A parameter that both have must be equal; ``where`` picks runs; one that the baseline lacks
+    is ignored.
     """
     records = []
     for share, longer in ((0.1, 0), (0.3, 10_000)):
@@ -218,7 +222,7 @@ def test_varied_values_are_paired_and_picked(tmp_path: Path, run_of: Callable[..
 
 
 def test_terminal_page_and_files_show_them(judge: Judge, folder: Path) -> None:
-    """The figure, ours with its interval, both signs, and why it is not reproduced."""
+    """They show the figure, ours with its interval, both signs, and why it is not reproduced."""
     judge(of="a", because="too <few> [seeds]")
     plots_of = numbers(read_study([folder]))
     screen = Console(width=120, file=StringIO())
@@ -247,7 +251,7 @@ def test_terminal_page_and_files_show_them(judge: Judge, folder: Path) -> None:
      ("root", "jkl"), ("l", "l"), ("[jl]", "jl"), ("root.x", "")],
 )  # fmt: skip
 def test_who_is_meant(of: str, found: str) -> None:
-    """A tag before a queue before an id; a queue with all below it."""
+    """A name means first a tag, then a queue, then an id; a queue includes all below it."""
     facts = [
         ("j", "root.n.a", ["small"]),
         ("k", "root.n.b", ["large"]),
@@ -259,7 +263,7 @@ def test_who_is_meant(of: str, found: str) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=20))
 def test_weights_are_repetitions(pairs: list[tuple[int, int]]) -> None:
-    """A value that weighs three is one that stands there three times."""
+    """A value of weight three counts like three equal values."""
     values, weights = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
     repeated = np.repeat(values, weights.astype(int))
     if not len(repeated):
@@ -274,8 +278,8 @@ def test_weights_are_repetitions(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_starvation_is_of_reduces_that_start_after_the_last_map() -> None:
-    """a: maps end at 5 and 8 s, reduces start at 6, 9 and 12 s: (1 + 4)/2. b has no late reduce, c
-    is not asked after.
+    """For a, maps end at 5 and 8 s and reduces start at 6, 9 and 12 s: (1 + 4)/2. b has no late
+    reduce, and c is not included.
     """
     rows = [
         ("a", "map", 0, 5_000), ("a", "map", 1_000, 8_000), ("a", "reduce", 6_000, 9_000),

@@ -21,7 +21,7 @@ PlotsOf = Callable[[list[StateRow]], list[Plot]]
 
 @pytest.fixture
 def plots_of(tmp_path: Path, run_of: Callable[..., RunRecord]) -> PlotsOf:
-    """The plots of two policies' runs, of which one reported these rows."""
+    """Return the plots of two policies' runs; one of the policies reported these rows."""
 
     def plots(rows: list[StateRow]) -> list[Plot]:
         new, old = run_of("new", 1), run_of("old", 1)
@@ -39,7 +39,9 @@ def row(at_ms: int, queue: str, panel: str, name: str, value: float) -> StateRow
 
 
 def test_a_plot_a_panel_and_policy_with_a_box_a_queue(plots_of: PlotsOf) -> None:
-    """Figures of one queue side by side in one box; a policy that reported nothing has no plot."""
+    """Figures of one queue are side by side in one box; a policy that reported nothing has no
+    plot.
+    """
     rows = [
         row(at_ms, queue, "shares", name, 0.1 * index)
         for queue in ("root.a", "root.b")
@@ -55,7 +57,9 @@ def test_a_plot_a_panel_and_policy_with_a_box_a_queue(plots_of: PlotsOf) -> None
 
 
 def test_of_many_queues_those_that_moved_most(plots_of: PlotsOf) -> None:
-    """One figure of many queues is one box, with a line a queue, and the caption counts them."""
+    """One figure of many queues is one box, with a line per queue, and the caption says how many
+    there are.
+    """
     rows = [
         row(at_ms, f"root.q{index:02}", "use", "use", index * at_ms / 1e6)
         for index in range(SHOWN + 4)
@@ -69,6 +73,6 @@ def test_of_many_queues_those_that_moved_most(plots_of: PlotsOf) -> None:
 
 @pytest.mark.parametrize("points", [1, 20_000])
 def test_a_long_series_stays_small(plots_of: PlotsOf, points: int) -> None:
-    """A plot holds so many moments and no more; one moment is enough."""
+    """A plot has a limited number of moments; a single moment is enough."""
     [plot] = plots_of([row(i, "root", "p", "x", (i * 7919) % 100) for i in range(points)])
     assert len(plot.svg) < 30_000

@@ -1,4 +1,4 @@
-"""Fair shares of queues, worked by hand, and Jain's index where queues hold just that."""
+"""Fair shares of queues, worked out by hand, and Jain's index if queues have exactly that."""
 
 from collections.abc import Mapping
 
@@ -19,14 +19,18 @@ def config(queues: str) -> dict[str, QueueShare]:
 
 
 def parts(queues: Mapping[str, QueueShare], *leaves: str, memory: int = 100) -> list[float]:
-    """At one moment at which somebody demands in each of these, and nowhere else."""
+    """Return the shares at one moment at which there is demand in each of these, and nowhere
+    else.
+    """
     cluster = {"memory_mb": np.array([memory]), "vcores": np.array([10])}
     found = fair_shares(queues, leaves, np.ones((len(leaves), 1), dtype=bool), cluster)
     return [float(value) for value in found[:, 0]]
 
 
 def full(held: Mapping[str, int], queues: Mapping[str, QueueShare]) -> list[float]:
-    """Jain's index where one application a queue holds so much of 100 MB for two windows."""
+    """Return Jain's index when one application per queue uses that much of 100 MB for two
+    windows.
+    """
     rows = [
         ContainerRow(name, "s", 0, 1, "n", False, (size, 0), 0, 0, 2 * MINUTE, "completed")
         for name, size in held.items()
@@ -42,7 +46,7 @@ def full(held: Mapping[str, int], queues: Mapping[str, QueueShare]) -> list[floa
 
 
 def test_queues_that_hold_their_guarantees_are_treated_fairly() -> None:
-    """75 and 25 of 100, of which so much is guaranteed; of halves it would be 0.8."""
+    """They use 75 and 25 of 100, and that much is guaranteed; for halves it would be 0.8."""
     queues = config("{a: {guaranteed: 75%}, b: {guaranteed: 25%}}")
     assert full({"root.a": 75, "root.b": 25}, queues) == [1.0, 1.0]
     assert full({"root.a": 75, "root.b": 25}, config("{a: {}, b: {}}")) == [0.8, 0.8]
@@ -50,7 +54,7 @@ def test_queues_that_hold_their_guarantees_are_treated_fairly() -> None:
 
 @pytest.mark.parametrize("maximum", ["25%", "{memory_mb: 25, vcores: 2}"])
 def test_what_a_maximum_forbids_is_the_others(maximum: str) -> None:
-    """A quarter at most, in percent or in amounts: three quarters are the other queue's."""
+    """One has a quarter at most, in percent or in amounts; the other queue gets three quarters."""
     assert full(
         {"root.a": 75, "root.b": 25}, config(f"{{a: {{}}, b: {{maximum: {maximum}}}}}")
     ) == [
@@ -60,7 +64,7 @@ def test_what_a_maximum_forbids_is_the_others(maximum: str) -> None:
 
 
 def test_without_guarantees_and_maxima_weights_decide() -> None:
-    """3 to 1; c, where nobody demands, has nothing."""
+    """The split is 3 to 1; c, where there is no demand, has nothing."""
     queues = config("{a: {weight: 3}, b: {}, c: {weight: 9}}")
     assert parts(queues, "root.a", "root.b") == [0.75, 0.25]
     assert parts({}, "root.a", "root.b", "root.c.d", "root.c.e") == pytest.approx(
@@ -69,7 +73,7 @@ def test_without_guarantees_and_maxima_weights_decide() -> None:
 
 
 def test_what_is_promised_to_nobody_is_divided_by_weight() -> None:
-    """40 and 20 are promised; the other 40 go 1 to 3, on top of them."""
+    """40 and 20 are promised; the other 40 are divided 1 to 3, in addition."""
     queues = config("{a: {guaranteed: 40%}, b: {guaranteed: 20%, weight: 3}, c: {guaranteed: 30%}}")
     assert parts(queues, "root.a", "root.b") == pytest.approx([0.5, 0.5])
 
@@ -89,7 +93,9 @@ def test_three_levels() -> None:
 
 
 def test_amounts_are_parts_of_the_cluster_of_the_moment() -> None:
-    """20 MB are a fifth of 100 and half of 40; promises of 50 MB in 40 are kept in proportion."""
+    """20 MB are a fifth of 100 and half of 40; promises of 50 MB in 40 are reduced in
+    proportion.
+    """
     queues = config("{a: {guaranteed: {memory_mb: 20}}, b: {maximum: {memory_mb: 20}}}")
     assert parts(queues, "root.a", "root.b", memory=100) == pytest.approx([0.8, 0.2])
     assert parts(queues, "root.a", "root.b", memory=40) == pytest.approx([0.75, 0.25])
@@ -98,7 +104,9 @@ def test_amounts_are_parts_of_the_cluster_of_the_moment() -> None:
 
 
 def test_who_has_no_fair_share_does_not_count() -> None:
-    """All is promised to a and b (70 + 20 + 10 % is no sum of halves), so that c has no claim."""
+    """All is promised to a, b and d, so that c has no claim; 70, 20 and 10 % have no exact binary
+    form.
+    """
     queues = config("{a: {guaranteed: 70%}, b: {guaranteed: 20%}, d: {guaranteed: 10%}, c: {}}")
     assert parts(queues, "root.a", "root.b", "root.c", "root.d")[2] == 0
     held = {"root.a": 70, "root.b": 19, "root.c": 1, "root.d": 10}
@@ -108,7 +116,7 @@ def test_who_has_no_fair_share_does_not_count() -> None:
 
 
 def test_moments_are_distinguished_by_who_demands_and_by_capacity() -> None:
-    """One leaf, the other, both, and both in a larger cluster."""
+    """The moments are one leaf, the other, both, and both in a larger cluster."""
     queues = config("{a: {guaranteed: {memory_mb: 60}}, b: {}}")
     demanding = np.array([[1, 0, 1, 1, 0], [0, 1, 1, 1, 0]], dtype=bool)
     cluster = {"memory_mb": np.array([100, 100, 100, 200, 100])}

@@ -1,4 +1,4 @@
-"""Bounds: worked examples, and no schedule that comes below them."""
+"""Bounds: worked examples, and no schedule that is below them."""
 
 from itertools import permutations
 
@@ -17,7 +17,7 @@ from loomcard.results.lower_bounds import (
 
 
 def job(submitted: float, *durations: float, size: tuple[int, ...] = (1,)) -> BoundedJob:
-    """One stage of tasks."""
+    """Return a job with one stage of tasks."""
     return BoundedJob(submitted, [BoundedStage(durations, size)])
 
 
@@ -28,7 +28,7 @@ DIAMOND = BoundedJob(
 
 
 def test_the_path_goes_through_the_longest_task_of_each_stage():
-    """20 + 30 + 2, however many tasks there are."""
+    """It is 20 + 30 + 2, however many tasks there are."""
     assert path_ms(DIAMOND) == 52
 
 
@@ -43,17 +43,19 @@ def test_the_path_goes_through_the_longest_task_of_each_stage():
     ],
 )
 def test_the_makespan_is_at_least(jobs, capacity, want):
-    """The largest of what each of the rules says."""
+    """The bound is the largest value of all rules."""
     assert makespan_ms(jobs, capacity) == want
 
 
 def test_the_mean_completion_is_that_of_the_shortest_first():
-    """One unit: 1 and 10 ms, together at 0: 1 and 11; the long one first would give 10 and 11."""
+    """One unit, jobs of 1 and 10 ms, together at 0: they end at 1 and 11; with the long one first
+    at 10 and 11.
+    """
     assert mean_completion_ms([job(0, 10), job(0, 1)], (1,)) == 6
 
 
 def test_a_short_job_that_comes_later_interrupts():
-    """10 ms from 0, 2 ms from 3: the second ends at 5, the first at 12."""
+    """With 10 ms from 0 and 2 ms from 3, the second ends at 5 and the first at 12."""
     assert shortest_remaining_first([(0, 10), (3, 2)]) == 2 + 12
 
 
@@ -70,7 +72,7 @@ CAPACITY = (4, 3)
 
 
 def schedule(jobs: list[BoundedJob], order: tuple[int, ...]) -> list[int]:
-    """Completion times of a greedy list schedule, ms by ms, on one node."""
+    """Return the completion times of a greedy list schedule, ms by ms, on one node."""
     left = {i: sorted(jobs[i].stages[0].durations_ms) for i in order}
     running: list[tuple[int, int]] = []  # (ends, job)
     ends = dict.fromkeys(order, 0)
@@ -92,7 +94,7 @@ def schedule(jobs: list[BoundedJob], order: tuple[int, ...]) -> list[int]:
 @settings(max_examples=40, deadline=None)
 @given(JOBS)
 def test_no_list_schedule_comes_below_either_bound(jobs):
-    """Every order of the jobs, scheduled greedily on one node of that capacity."""
+    """Every order of the jobs is scheduled greedily on one node of that capacity."""
     first = min(j.submitted_ms for j in jobs)
     for order in permutations(range(len(jobs))):
         ends = schedule(jobs, order)

@@ -1,4 +1,4 @@
-"""Figures of tiny schedules, computed by hand; and their laws on any schedule."""
+"""Figures of tiny schedules, computed by hand, and properties that they have on any schedule."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def ran(
     *,
     am: bool = False,
 ) -> ContainerRow:
-    """A container that was allocated as it started."""
+    """Return a container that was allocated when it started."""
     stage, task = ("", -1) if am else ("s", 0)
     kind = "completed" if end is not None else ""
     return ContainerRow(application, stage, task, 1, "n1", am, size, start, start, end, kind)
@@ -56,7 +56,7 @@ def run(
 
 
 def test_waiting_completion_and_makespan_leave_the_am_out() -> None:
-    """From submission to the first and last container that is not the AM's."""
+    """They go from submission to the first and last container that is not the AM's."""
     record = run(
         [came("a", 1000, (1500, 9000)), came("b", 3000, (3000, 12_000))],
         [
@@ -76,7 +76,7 @@ def test_waiting_completion_and_makespan_leave_the_am_out() -> None:
 
 
 def test_the_unfinished_is_none() -> None:
-    """A stopped run has no makespan, and who has not ended no completion."""
+    """A stopped run has no makespan, and an application that has not ended has no completion."""
     running, waiting = came("a", 0, (0, 4000)), came("b", 0, (0, 4000))
     running.state = waiting.state = ""
     record = run([running, waiting], [ran("a", 1000, None, (5, 0))])
@@ -89,7 +89,7 @@ def test_the_unfinished_is_none() -> None:
 
 
 def test_utilization_is_the_mean_over_the_makespan() -> None:
-    """Half of the memory for half of the time, and the AM's counts."""
+    """Half of the memory is used for half of the time, and the AM's counts."""
     record = run(
         [came("a", 0, (0, 1000))],
         [ran("a", 0, 500, (5, 1)), ran("a", 500, 1000, (0, 1)), ran("a", 0, 2000, (0, 1), am=True)],
@@ -98,7 +98,7 @@ def test_utilization_is_the_mean_over_the_makespan() -> None:
 
 
 def test_utilization_follows_the_capacity_of_the_moment() -> None:
-    """5 of 10, then 5 of 5, for as long each: three quarters."""
+    """5 of 10, then 5 of 5, for equally long: three quarters."""
     record = run(
         [came("a", 0, (0, 1000))],
         [ran("a", 0, 1000, (5, 0))],
@@ -108,7 +108,9 @@ def test_utilization_follows_the_capacity_of_the_moment() -> None:
 
 
 def test_jain_of_dominant_shares() -> None:
-    """Dominant shares 0.6 and 0.2 of fair shares 0.5: (1.2 + 0.4)^2 / (2 (1.44 + 0.16))."""
+    """The dominant shares are 0.6 and 0.2, the fair shares 0.5: (1.2 + 0.4)^2 / (2 (1.44 +
+    0.16)).
+    """
     record = run(
         [came("a", 0, (0, MINUTE)), came("b", 0, (0, MINUTE))],
         [ran("a", 0, MINUTE, (6, 1)), ran("b", 0, MINUTE, (1, 2))],
@@ -117,7 +119,9 @@ def test_jain_of_dominant_shares() -> None:
 
 
 def test_jain_has_a_value_a_window() -> None:
-    """Alone a window is fair; of two windows one holds two applications, at 0.6 and 0.2."""
+    """A window with one application is fair; one of the two windows has two applications, at 0.6
+    and 0.2.
+    """
     record = run(
         [came("a", 0, (0, 2 * MINUTE)), came("b", 0, (MINUTE, 2 * MINUTE))],
         [ran("a", 0, 2 * MINUTE, (6, 1)), ran("b", MINUTE, 2 * MINUTE, (1, 2))],
@@ -127,7 +131,9 @@ def test_jain_has_a_value_a_window() -> None:
 
 
 def test_jain_is_fair_where_all_wait_and_none_has_anything() -> None:
-    """Two demand for two minutes and hold something in the second alone: 1, not 0 / 0."""
+    """Two demand for two minutes and get containers only in the second: the index is 1, not 0 /
+    0.
+    """
     record = run(
         [came("a", 0, (0, 2 * MINUTE)), came("b", 0, (0, 2 * MINUTE))],
         [ran("a", MINUTE, 2 * MINUTE, (6, 1)), ran("b", MINUTE, 2 * MINUTE, (1, 2))],
@@ -136,9 +142,8 @@ def test_jain_is_fair_where_all_wait_and_none_has_anything() -> None:
 
 
 def test_jain_averages_over_the_time_in_which_one_demands() -> None:
-    """b demands for half of the window only and gets then what a gets: that is fair.
-
-    a: 0.4 / 1 for 30 s, then 0.4 / 0.5 for 30 s, on average 0.6; b: 0.3 / 0.5 = 0.6.
+    """b demands for half of the window only and then gets what a gets: that is fair. a: 0.4 / 1 for
+    30 s, then 0.4 / 0.5 for 30 s, on average 0.6; b: 0.3 / 0.5 = 0.6.
     """
     record = run(
         [came("a", 0, (0, MINUTE)), came("b", 0, (30_000, MINUTE))],
@@ -148,7 +153,7 @@ def test_jain_averages_over_the_time_in_which_one_demands() -> None:
 
 
 def test_jain_leaves_out_what_is_held_without_demand() -> None:
-    """b's AM waits for 30 s of the window, which is no part of b's mean: 0.5 / 0.5 as a's."""
+    """b's AM waits for 30 s of the window, which does not count in b's mean: 0.5 / 0.5 like a's."""
     record = run(
         [came("a", 0, (0, 20_000), (40_000, MINUTE)), came("b", 0, (40_000, MINUTE))],
         [
@@ -176,9 +181,8 @@ def test_jain_takes_the_capacity_of_the_moment() -> None:
 
 
 def test_fair_shares_follow_the_weights_of_the_queues_that_demand() -> None:
-    """3 to 1 is fair between such queues; a queue where nobody demands takes nothing.
-
-    In the second window c joins a's queue: fair shares 3/8, 3/8 and 1/4 against 0.3, 0.3, 0.25.
+    """3 to 1 is fair between such queues; a queue without demand takes nothing. In the second
+    window c joins a's queue: fair shares 3/8, 3/8 and 1/4 against 0.3, 0.3, 0.25.
     """
     deep = "root.x.y"
     record = run(
@@ -208,7 +212,7 @@ def test_fair_shares_follow_the_weights_of_the_queues_that_demand() -> None:
 
 
 def test_an_empty_run_has_figures_too() -> None:
-    """Nothing submitted, nothing unfair."""
+    """If nothing was submitted, nothing was unfair."""
     found = summary(run([], []))
     assert (found["makespan_ms"], found["jain"]["mean"]) == (None, 1.0)
     assert found["utilization"] == {"memory_mb": 0.0, "vcores": 0.0}
@@ -232,7 +236,9 @@ def test_sums_over_arrays_equal_sums_over_time(
     schedule: list[tuple[tuple[int, int], list[tuple[tuple[int, int], int]]]],
     queues: list[QueueShare],
 ) -> None:
-    """The index agrees with its definition, taken second by second (all times are whole ones)."""
+    """The index agrees with its definition, computed second by second (all times are whole
+    seconds).
+    """
     applications, containers = [], []
     for index, ((at, length), tasks) in enumerate(schedule):
         begin, end = at // 1000, at // 1000 + 1 + length // 1000
@@ -250,7 +256,7 @@ def test_sums_over_arrays_equal_sums_over_time(
 
 
 def by_definition(record: RunRecord) -> list[float]:
-    """Jain's index of each window, by a walk over every second."""
+    """Return Jain's index of each window, by a walk over every second."""
     ends = [row.finished_ms or 0 for row in record.containers]
     seconds = max(ends, default=0) // 1000
     windows = []
@@ -267,7 +273,7 @@ def by_definition(record: RunRecord) -> list[float]:
 
 
 def moment(record: RunRecord, now: int) -> dict[str, float]:
-    """Share over fair share of everyone who demands now."""
+    """Return share over fair share of each application that demands now."""
     whole = [amounts for at, amounts in record.capacity if at <= now][-1][0]
     demanding = [a for a in record.applications if any(b <= now < e for b, e in a.demanding)]
     queues = {a.queue for a in demanding}
@@ -285,7 +291,7 @@ def moment(record: RunRecord, now: int) -> dict[str, float]:
 
 
 def filled(queues: dict[str, QueueShare]) -> dict[str, float]:
-    """Each demanding queue's part, by bisection on the level to which weights are filled."""
+    """Return each demanding queue's part, by bisection on the level to which weights are filled."""
 
     def at(level: float) -> dict[str, float]:
         return {name: min(q.maximum, q.guaranteed + level * q.weight) for name, q in queues.items()}

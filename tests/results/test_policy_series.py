@@ -1,4 +1,6 @@
-"""Time series of what policies reported: numbers with a panel, thinned alike in any order."""
+"""Time series of what policies reported: numbers with a panel, thinned in the same way for any
+order.
+"""
 
 from typing import Any
 
@@ -14,7 +16,7 @@ def figure(name: str, value: Any, panel: str = "p") -> dict[str, Any]:
 
 
 def test_numbers_with_a_panel_are_kept_and_nothing_else() -> None:
-    """Of one moment the last; texts, truths, lists and what is not known are passed over."""
+    """The last of one moment is kept; texts, booleans, lists and unknown values are skipped."""
     states = States()
     passed = [figure("b", "x"), figure("c", True), figure("d", None), figure("e", [1])]
     states.add(5, "root.a", [figure("a", 0.5), *passed, figure("f", 1, panel="")])
@@ -35,8 +37,8 @@ def test_numbers_with_a_panel_are_kept_and_nothing_else() -> None:
 def test_a_long_run_stays_small_and_ends_where_it_ended(
     reports: list[tuple[int, str]], most: int
 ) -> None:
-    """At most so many rows; each figure's last value is kept; and what is kept is the last of each
-    stretch, of one length for all.
+    """The number of rows is limited, and each figure's last value is kept. The last row of each
+    stretch is kept; stretches have one length for all.
     """
     states, last = States(most), {}
     for at_ms, queue in sorted(reports):
@@ -49,6 +51,6 @@ def test_a_long_run_stays_small_and_ends_where_it_ended(
     want = {(queue, at_ms // interval): at_ms for at_ms, queue in sorted(reports)}
     assert {(row.queue, row.at_ms // interval): row.at_ms for row in rows} == want
     assert len(rows) == len(want)
-    if interval > 1:  # no coarser than it must be
+    if interval > 1:  # no coarser than necessary
         finer = {(queue, at_ms // (interval // 2)) for at_ms, queue in reports}
         assert len(finer) > most or len(rows) > most // 2

@@ -1,4 +1,4 @@
-"""Run folders: read back what was written, equal bytes for equal runs, errors that help."""
+"""Run folders: reading returns what was written, equal runs give equal bytes, errors help."""
 
 import errno
 import json
@@ -52,7 +52,9 @@ def record(policy: str = "a.yml", seed: int = 1, **parameters: float | str) -> R
 
 
 def test_a_run_folder_reads_back(tmp_path: Path) -> None:
-    """Rows of every run with its policy, seed and parameters, in the order of their allocations."""
+    """Rows of every run come back with policy, seed and parameters, in the order of their
+    allocations.
+    """
     write_run(tmp_path, [record(), record(seed=2, theta=0.5)], manifest({"w.yml": b"x"}))
     read = read_run(tmp_path)
     assert [(run["policy"], run["seed"]) for run in read.runs] == [("a.yml", 1), ("a.yml", 2)]
@@ -75,7 +77,7 @@ def test_a_run_folder_reads_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_full_disk_names_the_file(tmp_path: Path, raised: Exception) -> None:
-    """Whether a write of Python's or one of polars' met it."""
+    """This is true for a write of Python's and for one of polars'."""
 
     def write() -> None:
         with whole(tmp_path / "f") as draft:
@@ -89,7 +91,7 @@ def test_a_full_disk_names_the_file(tmp_path: Path, raised: Exception) -> None:
 
 
 def test_what_policies_reported_has_a_file_of_its_own(tmp_path: Path) -> None:
-    """With the run's policy, seed and parameters; absent if nothing was reported."""
+    """It has the run's policy, seed and parameters; it is absent if nothing was reported."""
     expected = record(theta=0.5)
     expected.states = [StateRow(at_ms, "root", "p", "x", "X", "share", 0.5) for at_ms in (1, 2)]
     write_cell(tmp_path, expected, manifest({}))
@@ -102,7 +104,7 @@ def test_what_policies_reported_has_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
-    """Whatever order an engine noted its containers in, and however long it took."""
+    """Neither the order in which an engine noted its containers nor its running time matters."""
     one, other = record(theta=0.5), record(theta=0.5)
     other.containers.reverse()
     other.seconds = 99.0
@@ -113,7 +115,7 @@ def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
 
 
 def test_what_differs_shows_in_the_bytes(tmp_path: Path) -> None:
-    """The comparison above is not one of two empty things."""
+    """The comparison above does not compare two empty things."""
     write_run(tmp_path / "one", [record()], manifest({}))
     write_run(tmp_path / "other", [record(seed=2)], manifest({}))
     for file in ("results.json", "containers.parquet"):
@@ -121,7 +123,7 @@ def test_what_differs_shows_in_the_bytes(tmp_path: Path) -> None:
 
 
 def test_a_resource_may_be_called_as_a_column_is(tmp_path: Path) -> None:
-    """A resource type `task` is no reason to lose the task's number."""
+    """With a resource type `task` the task's number is still there."""
     made = record()
     made.resource_types = ["memory_mb", "task"]
     write_run(tmp_path, [made], manifest({}))
@@ -139,7 +141,7 @@ def test_no_runs_are_a_folder_too(tmp_path: Path) -> None:
 
 
 def test_the_manifest_names_versions_seeds_and_inputs() -> None:
-    """Enough to make the run again and to see that its inputs are the same."""
+    """It has enough to make the run again and to see that its inputs are the same."""
     made = manifest({"w.yml": b"x"}, command=["loomcard", "run"], seeds=[3], hadoop="3.4.2")
     assert made["inputs"] == {"w.yml": sha256(b"x").hexdigest()}
     assert (made["seeds"], made["command"]) == ([3], ["loomcard", "run"])
@@ -150,7 +152,7 @@ def test_the_manifest_names_versions_seeds_and_inputs() -> None:
 
 
 def test_the_manifest_names_the_commit_of_a_checkout() -> None:
-    """Of a clone the commit and whether it was changed; of an unpacked archive nothing."""
+    """For a clone it has the commit and whether it was changed; for an unpacked archive nothing."""
     made = manifest({})
     root = Path(__file__).parents[2]
     if (root / ".git").exists():
@@ -163,7 +165,7 @@ def test_the_manifest_names_the_commit_of_a_checkout() -> None:
 
 
 def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
-    """How long it took is worth knowing, and no part of the result."""
+    """The time that a run took is useful, but does not belong to the result."""
     made = record()
     made.seconds = 1.5
     write_run(tmp_path, [made], manifest({}))
@@ -184,7 +186,7 @@ def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
 def test_errors_name_the_file_and_the_remedy(
     tmp_path: Path, text: str | None, expected: str
 ) -> None:
-    """One line a reader can act on."""
+    """Each error is one line that tells a reader what to do."""
     if text is not None:
         (tmp_path / "results.json").write_text(text)
     with pytest.raises(ResultError, match=f"(?s){tmp_path}.*{expected}.*\\(.*\\)"):
@@ -203,7 +205,7 @@ def test_errors_name_the_file_and_the_remedy(
 def test_a_damaged_figure_is_named_with_its_place(
     tmp_path: Path, damage: dict[str, object], expected: str
 ) -> None:
-    """Not found out by a traceback from the midst of a report."""
+    """Otherwise it would show as a traceback in the middle of a report."""
     write_run(tmp_path, [record()], manifest({}))
     file = tmp_path / "results.json"
     file.write_text(json.dumps([json.loads(file.read_text())[0] | damage]))
@@ -212,7 +214,7 @@ def test_a_damaged_figure_is_named_with_its_place(
 
 
 def test_a_damaged_manifest_is_named_too(tmp_path: Path) -> None:
-    """The page shows it."""
+    """The page shows the manifest."""
     write_run(tmp_path, [record()], manifest({}) | {"seeds": "one"})
     with pytest.raises(ResultError, match=r"manifest\.json: .*Expected `array`.*\$\.seeds"):
         read_run(tmp_path)
@@ -231,7 +233,7 @@ def test_a_folder_of_an_older_simulate_reads_back(tmp_path: Path) -> None:
 
 
 def test_no_two_runs_have_one_folder() -> None:
-    """A name says all where it can; otherwise it ends with a hash."""
+    """The name says all if possible; otherwise it ends with a hash."""
     names = [
         cell_name(*run)
         for run in (
@@ -254,7 +256,7 @@ def test_no_two_runs_have_one_folder() -> None:
 
 @pytest.mark.parametrize("found", [2, None, "1"])
 def test_a_folder_of_another_version_is_refused(tmp_path: Path, found: object) -> None:
-    """Its results are not looked at: they may be other ones, or seem to fit."""
+    """Its results are not read: they may differ, or only seem to fit."""
     write_run(tmp_path, [record()], manifest({}) | {"format": found})
     for results in ("{}", "[]"):
         (tmp_path / "results.json").write_text(results)
@@ -265,7 +267,7 @@ def test_a_folder_of_another_version_is_refused(tmp_path: Path, found: object) -
 
 
 def test_damaged_containers_are_named_when_they_are_wanted(tmp_path: Path) -> None:
-    """Half a file, and one with a column of something else."""
+    """The cases are half a file, and one with a column of something else."""
     write_run(tmp_path, [record()], manifest({}))
     file, whole = tmp_path / "containers.parquet", read_containers(tmp_path)
     whole.with_columns(pl.col("started_ms").cast(pl.String)).write_parquet(file)
@@ -279,7 +281,7 @@ def test_damaged_containers_are_named_when_they_are_wanted(tmp_path: Path) -> No
 def test_a_failed_write_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole or not at all."""
+    """A file is written completely or not at all."""
     write_run(tmp_path, [record()], manifest({}))
     before = (tmp_path / "containers.parquet").read_bytes()
 

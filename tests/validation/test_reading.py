@@ -1,4 +1,4 @@
-"""YAML text as such: what is read, what is refused, and where."""
+"""YAML text: what is read, what is refused, and where."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from loomcard.validation.reading import CONFIG, Limits, read
 
 
 def first(text: str) -> tuple[int, str]:
-    """Line and message of the first finding of a text."""
+    """Return line and message of the first finding of a text."""
     finding = read(text).findings[0]
     return finding.line, finding.message
 
@@ -26,14 +26,14 @@ def test_keys_are_text() -> None:
 
 
 def test_a_tab_is_named_with_its_line() -> None:
-    """The remedy says spaces, which the scanner's own words do not."""
+    """The remedy says spaces, which the scanner's own message does not."""
     (finding,) = read("a:\n\tb: 1\n").findings
     assert finding.line == 2
     assert "spaces" in finding.hint
 
 
 def test_a_key_is_printed_without_what_a_terminal_would_obey() -> None:
-    """A file from elsewhere neither clears the screen nor hides a line of the findings."""
+    """A file from elsewhere can neither clear the screen nor hide a line of the findings."""
     document = read('{"\\e[2Jq": 1}')
     document.report(("\x1b[2Jq",), "is wrong")
     assert [finding.path for finding in document.findings] == ["\\x1b[2Jq"]
@@ -67,7 +67,7 @@ def test_bad_yaml_is_one_finding_at_its_line(text: str, line: int, part: str) ->
 
 
 def test_depth_is_bounded() -> None:
-    """A file of brackets ends in a finding, not in a full stack."""
+    """A file of brackets ends in a finding, not in a stack overflow."""
     assert "levels deep" in first("a: " + "[" * 5000)[1]
 
 
@@ -80,14 +80,14 @@ def test_aliases_cannot_explode() -> None:
 
 
 def test_values_are_bounded() -> None:
-    """A file that would keep the policy process busy for long is stopped on the way."""
+    """A file that would keep the policy process busy for long is stopped early."""
     (finding,) = read("- a\n" * 1000, Limits(values=50)).findings
     expected = (100, "too much for a configuration: more than 50 values")
     assert (finding.line, finding.message) == expected
 
 
 def test_an_alias_is_a_value_like_any_other() -> None:
-    """What an anchor names may be used again."""
+    """The value of an anchor may be used again."""
     assert read("a: &x [1]\nb: *x\n").data == {"a": [1], "b": [1]}
 
 
