@@ -1,5 +1,5 @@
-"""What all tests share: how properties draw their examples, which tests run beside each other, and
-what is done about tests that need a Docker engine where none answers.
+"""What all tests share: how properties draw their examples, which tests run at the same time, and
+how tests that need a Docker engine are handled when none answers.
 """
 
 import functools
@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("LOOMCARD_EXAMPLES", "same"))
 
 @functools.cache
 def docker_answers() -> bool:
-    """Whether a Docker engine with compose v2 answers on this machine."""
+    """Return whether a Docker engine with compose v2 answers on this machine."""
     for command in (["docker", "info"], ["docker", "compose", "version"]):
         try:
             if subprocess.run(command, capture_output=True, timeout=30, check=False).returncode:
@@ -37,7 +37,9 @@ def docker_answers() -> bool:
 
 
 class Files(LoadGroupScheduling):
-    """One worker runs a file as a whole; clusters wait beside each other and beside the rest."""
+    """Gives each file as a whole to one worker; clusters wait at the same time as each other and as
+    all other tests.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         scope = super()._split_scope(nodeid)
@@ -45,7 +47,7 @@ class Files(LoadGroupScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files:
-    """Instead of one test a time to the free worker."""
+    """Replace the scheduler that gives one test at a time to the free worker."""
     return Files(config, log)
 
 
@@ -55,8 +57,8 @@ LONGEST_FIRST = ("docker", "cluster")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that wait for a cluster come first, for they take longest; those of a file stay
-    together, apart from the tests in it that need none. Docker's clusters share one engine.
+    """Tests that wait for a cluster come first, because they take longest. Those of a file stay
+    together, except the tests in it that need no cluster. Docker's clusters share one engine.
     """
 
     def place(item: pytest.Item) -> int:
@@ -77,7 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs Docker where there is none; under CI that is a failure instead."""
+    """Skip a test that needs Docker if there is none; under CI that is a failure."""
     if item.get_closest_marker("docker") is None or docker_answers():
         return
     if os.environ.get("CI") == "true":
@@ -87,7 +89,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def no_jars(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Jars by name alone, for tests that start no JVM: they need neither a JDK nor `make setup`."""
+    """Provide jars by name only, for tests that start no JVM: they need neither a JDK nor `make
+    setup`.
+    """
     folder = tmp_path_factory.mktemp("jars")
     for name in ("loomcard-yarn-0.jar", "hadoop-common-3.4.2.jar"):
         (folder / name).write_text(name)

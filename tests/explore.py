@@ -21,7 +21,9 @@ what it shows. It then runs in every `make test`."""
 
 
 def explore(seed: int, chosen: list[str]) -> bool:
-    """One round over all properties; whether all held. String hashes differ by the seed, too."""
+    """Run one round over all properties; return whether all were true. String hashes differ by the
+    seed, too.
+    """
     arguments = f"--rounds 1 --seed {seed} {' '.join(chosen)}".strip()
     environment = {
         **os.environ,
@@ -39,7 +41,7 @@ def explore(seed: int, chosen: list[str]) -> bool:
 
 
 def main() -> int:
-    """Each round draws again; the rounds go on after a find."""
+    """Run rounds, each with other examples; continue after a find."""
     parser = argparse.ArgumentParser(prog="explore", description="properties on fresh examples")
     parser.add_argument("--rounds", type=int, default=5, help="how many seeds to try (5)")
     parser.add_argument("--seed", type=int, help="the first seed; the next ones count up")

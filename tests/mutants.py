@@ -45,17 +45,17 @@ TESTS = {
     "config/limits": ("config",),
     "policies/*/paper": ("{folder}",),
 }
-"""The core, and the folders of its tests; mutmut takes those of them that reach a mutant."""
+"""The core, and the folders of its tests; mutmut uses those tests that reach a mutant."""
 WHOLE = ("guide_page", "hold_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees")
-"""Files of tests that play whole clusters, for seconds each: left out."""
+"""Files with tests that simulate whole clusters, for seconds each: left out."""
 QUICK = "not slow and not docker and not cluster"
 PLACED = "test_sources_that_are_not_installed_say_so", "test_the_manifest_names_the_commit"
-"""Tests of where the sources are, which is elsewhere here."""
+"""Tests that check where the sources are, which is another place here."""
 SURVIVED = {0, 5, 33}
-"""Exit codes of mutmut: all tests passed; pytest ran none; none reaches the mutant."""
+"""Exit codes of mutmut: all tests passed; pytest ran none; no test reaches the mutant."""
 LEAST = 0.9
 MEMORY_BYTES = 8 << 30
-"""What a mutant may take: some grow a list without end."""
+"""The most memory for a mutant, because some mutants grow a list without end."""
 NOT_LINKED = {"python", "tests", "build", "pyproject.toml"}
 SETTINGS = """[mutmut]
 source_paths = src
@@ -81,7 +81,7 @@ use_git_change_detection = false
 
 
 def modules(wanted: Iterable[str] = ("*",)) -> list[str]:
-    """Modules of the core that match one of the patterns, the smallest first."""
+    """Return the modules of the core that match one of the patterns, the smallest first."""
     files = sorted(SOURCES.rglob("*.py"), key=lambda file: (file.stat().st_size, file))
     names = [str(f.relative_to(SOURCES).with_suffix("")) for f in files if f.name != "__init__.py"]
     core = [n for n in names if any(fnmatch(n, pattern) for pattern in TESTS)]
@@ -89,7 +89,7 @@ def modules(wanted: Iterable[str] = ("*",)) -> list[str]:
 
 
 def folders_of(module: str) -> list[str]:
-    """The folders of tests that the module's mutants run against."""
+    """Return the folders of tests that the module's mutants run against."""
     folders = next(found for pattern, found in TESTS.items() if fnmatch(module, pattern))
     return [f"tests/{f.format(folder=Path(module).parent)}" for f in folders]
 
@@ -101,16 +101,16 @@ class Folder:
     name: str
     modules: list[str]
     caught: dict[str, bool] = field(default_factory=dict)
-    """Every mutant that was run, and whether a test noticed."""
+    """Every mutant that was run, and whether a test noticed it."""
     only: list[str] | None = None
-    """The mutants wanted, if not all: other functions then run at full speed."""
+    """The wanted mutants, if not all: other functions then run at full speed."""
 
     @property
     def path(self) -> Path:
         return WORK / self.name
 
     def prepare(self) -> None:
-        """The folder as mutmut wants it: tests and all they read, and the settings."""
+        """Lay out the folder as mutmut needs it: tests and all they read, and the settings."""
         mutants = self.path / "mutants"
         mutants.mkdir(parents=True, exist_ok=True)
         if self.only is None:
@@ -134,7 +134,7 @@ class Folder:
         self._forget_survivors([file for f in folders for file in sorted((ROOT / f).rglob("*.py"))])
 
     def _copy(self, mutants: list[str]) -> None:
-        """The sources, with the functions that have no wanted mutant marked for mutmut."""
+        """Copy the sources; functions without a wanted mutant are marked for mutmut."""
         wanted = {(module_of(mutant), function_of(mutant)) for mutant in mutants}
         ignore = shutil.ignore_patterns("__pycache__")
         if not (self.path / "src").exists():
@@ -148,7 +148,7 @@ class Folder:
                 file.write_text("\n".join(lines) + "\n", "utf-8")
 
     def _forget_survivors(self, tests: list[Path]) -> None:
-        """Where the tests are not those of the last run."""
+        """Forget the survivors if the tests are not those of the last run."""
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in tests)).hexdigest()
         seen = self.path / "tests.sha256"
         if seen.exists() and seen.read_text() != digest:
@@ -167,7 +167,7 @@ class Folder:
         return [meta for meta in metas if meta.exists()]
 
     def run(self, jobs: int, mutants: list[str]) -> None:
-        """Those that have no result yet; all, or the named ones."""
+        """Run the mutants that have no result yet; all, or the named ones."""
         command = [Path(sys.executable).parent / "mutmut", "run", f"--max-children={jobs}"]
         here = os.environ | {"LOOMCARD_EXAMPLES": "mutants", "PYTHONDONTWRITEBYTECODE": "1"}
         with (self.path / "mutmut.log").open("wb") as log:
@@ -180,7 +180,7 @@ class Folder:
             sys.exit(f"{said}\nmutants: mutmut failed in {self.path}, see mutmut.log there")
 
     def done(self) -> bool:
-        """Whether every mutant of the sources as they are has a result."""
+        """Return whether every mutant of the present sources has a result."""
         sources = [SOURCES / f"{module}.py" for module in self.modules]
         metas = self._metas()
         return len(metas) == len(sources) and all(
@@ -190,7 +190,7 @@ class Folder:
         )
 
     def read(self) -> None:
-        """The results so far."""
+        """Return the results so far."""
         for meta in self._metas():
             codes = json.loads(meta.read_text())["exit_code_by_key"]
             self.caught |= {
@@ -198,7 +198,9 @@ class Folder:
             }
 
     def change(self, mutant: str) -> str:
-        """`function: old line -> new line`, which stays when other mutants come or go."""
+        """Return `function: old line -> new line`, which stays the same when other mutants come or
+        go.
+        """
         from mutmut.mutation.diff_apply import get_diff_for_mutant
 
         os.chdir(self.path)
@@ -210,7 +212,7 @@ class Folder:
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Name and line of each function and method, as in ``function_of``."""
+    """Return name and line of each function and method, as in ``function_of``."""
     for node in tree.body:
         for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
             if isinstance(inner, ast.FunctionDef):
@@ -223,18 +225,20 @@ def _link(link: Path, target: Path) -> None:
 
 
 def module_of(mutant: str) -> str:
-    """`loomcard.model.placement.x_fits__mutmut_3` is one of `model/placement`."""
+    """Return the module: `loomcard.model.placement.x_fits__mutmut_3` is one of
+    `model/placement`.
+    """
     return mutant.partition(".x")[0].removeprefix("loomcard.").replace(".", "/")
 
 
 def function_of(mutant: str) -> str:
-    """`place`, or `Plan.place` where it is a method."""
+    """Return the function: `place`, or `Plan.place` if it is a method."""
     name = mutant.partition(".x")[2].rpartition("__mutmut_")[0]
     return name.strip("ǁ").replace("ǁ", ".") if name.startswith("ǁ") else name.removeprefix("_")
 
 
 class Explained:
-    """The changes that tests need not notice, as tests/mutants.toml has them."""
+    """The changes that tests need not notice, as listed in tests/mutants.toml."""
 
     def __init__(self) -> None:
         groups = tomllib.loads(EXPLAINED.read_text("utf-8"))
@@ -242,7 +246,7 @@ class Explained:
         self.changes = {m: {c for entry in groups[m] for c in entry["changes"]} for m in groups}
 
     def has(self, module: str, change: str) -> bool:
-        """Whether it is listed, or changes nothing but what is unchecked everywhere."""
+        """Return whether it is listed, or changes only what is unchecked everywhere."""
         old, _, new = change.partition(": ")[2].partition(" -> ")
         return change in self.changes.get(module, ()) or any(
             pattern.sub("", old) == pattern.sub("", new) for pattern in self.everywhere
@@ -251,7 +255,7 @@ class Explained:
 
 @dataclass
 class Score:
-    """How the mutants of a module, or of a sample, fared."""
+    """The results of the mutants of a module, or of a sample."""
 
     made: int = 0
     caught: int = 0
@@ -274,7 +278,7 @@ class Score:
 
 
 def score(folder: Folder, chosen: Iterable[str]) -> Score:
-    """Counts the chosen mutants and prints those that survived without an explanation."""
+    """Count the chosen mutants and print those that survived without an explanation."""
     made = Score()
     known, met = Explained(), set()
     for mutant in chosen:
@@ -297,7 +301,7 @@ def score(folder: Folder, chosen: Iterable[str]) -> Score:
 
 
 def all_mutants(among: list[str]) -> Iterator[str]:
-    """The names of all mutants of the modules, without a run."""
+    """Return the names of all mutants of the modules, without a run."""
     from mutmut.configuration import reset_config
     from mutmut.mutation.file_mutation import mutate_file_contents
 
@@ -313,7 +317,9 @@ def all_mutants(among: list[str]) -> Iterator[str]:
 
 
 def sample(size: int, seed: int, among: list[str], jobs: int) -> Score:
-    """The same mutants at every revision that has them: the first by a hash of seed and name."""
+    """Choose the same mutants at every revision that has them: the first by a hash of seed and
+    name.
+    """
 
     def rank(mutant: str) -> bytes:
         return hashlib.sha256(f"{seed} {mutant}".encode()).digest()
@@ -335,7 +341,7 @@ def sample(size: int, seed: int, among: list[str], jobs: int) -> Score:
 
 
 def write(module: str, made: Score) -> None:
-    """The module's row in the table of docs/project/mutants.md."""
+    """Write the module's row in the table of docs/project/mutants.md."""
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(TABLE[0])
     table, _, after = rest.partition(TABLE[1])
@@ -368,7 +374,7 @@ def main() -> int:
     total, low = Score(), False
     for module in among:
         if next(all_mutants([module]), None) is None:
-            continue  # nothing but classes of fields
+            continue  # only classes of fields
         folder = Folder(module.replace("/", "."), [module])
         folder.prepare()
         if not folder.done():

@@ -46,9 +46,9 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
 """The commands of each part, in their order."""
 TICK_S = 1.0
 REPORT_S = 60.0
-"""Where the output is no terminal, the line of progress comes so often."""
+"""Seconds between two lines of progress if the output is not a terminal."""
 PATIENCE_S = 30.0
-"""In which a part has to end after Ctrl-C."""
+"""Seconds within which a part must end after Ctrl-C."""
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 
 
@@ -68,7 +68,7 @@ class Part:
         return LOGS / f"{self.name}.log"
 
     def step(self) -> None:
-        """Starts the next command where none runs; notes the end of the last one."""
+        """Start the next command if none runs; note the end of the last one."""
         if self.status is not None:
             return
         if self.process is not None:
@@ -85,7 +85,7 @@ class Part:
             )  # fmt: skip
 
     def interrupt(self) -> None:
-        """Ends its command, and then whatever that has left."""
+        """End its command, and then all processes that the command has left."""
         if self.process is not None and self.process.poll() is None:
             for number in (signal.SIGINT, signal.SIGKILL):
                 with suppress(ProcessLookupError):
@@ -94,7 +94,7 @@ class Part:
                     self.process.wait(PATIENCE_S)
 
     def progress(self) -> str:
-        """How far it is, in a few words."""
+        """Return how far it is, in a few words."""
         if self.status is not None:
             return f"{self.name} {'ok' if self.status == 0 else 'FAILED'} in {self.seconds:.0f} s"
         return f"{self.name} {self._how_far()}"
@@ -107,13 +107,13 @@ class Part:
         return f"{percents[-1]} %" if percents else "runs"
 
     def _reports(self) -> list[Path]:
-        """Surefire's reports that are younger than this run."""
+        """Return Surefire's reports that are newer than the start of this run."""
         age = time.monotonic() - self.begin
         found = (ROOT / "jvm-bridge").glob("*/target/surefire-reports/TEST-*.xml")
         return [one for one in found if time.time() - one.stat().st_mtime <= age]
 
     def counts(self) -> dict[str, int]:
-        """Tests by outcome: passed, failed, skipped."""
+        """Count the tests by outcome: passed, failed, skipped."""
         found = dict.fromkeys(("passed", "failed", "skipped"), 0)
         if self.name == "java":
             for report in self._reports():
@@ -133,7 +133,7 @@ class Part:
 
 
 def closing_line(parts: Sequence[Part], seconds: float) -> str:
-    """All in one line, as pytest closes: what failed comes first."""
+    """Return one line for all parts, like pytest's last line: what failed comes first."""
     counts = {part.name: part.counts() for part in parts}
     sums = {
         key: sum(each[key] for each in counts.values()) for key in ("failed", "passed", "skipped")
@@ -149,7 +149,7 @@ def closing_line(parts: Sequence[Part], seconds: float) -> str:
 
 
 def run(name: str, console: Console) -> int:
-    """Runs the parts of that name; the exit status."""
+    """Run the parts of that name; return the exit status."""
     LOGS.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     parts = [Part(each, list(commands)) for each, commands in PARTS[name].items()]

@@ -1,7 +1,7 @@
 """`make lint`: the house rules that ruff, import-linter and Checkstyle do not know.
 
-``python tests/style.py [FOLDER]`` prints ``FILE:LINE: what is wrong: what to do`` for each
-finding. Exit status 1 when there was an error; a warning fails nothing.
+``python tests/style.py [FOLDER]`` prints ``FILE:LINE: what is wrong: what to do`` for each finding.
+Exit status 1 when there was an error; a warning does not fail the run.
 """
 
 import ast
@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILE_AIM, FOLDER_AIM = 300, 20
-"""Lines of code in a file, files in a folder: more is a warning, more than twice an error."""
+"""Lines of code in a file, files in a folder: more is a warning, more than twice as many an
+error.
+"""
 GROWS = re.compile(r"(^|/)(shipped|golden|policies)/")
 """Files that are looked up by name, one for each workload, experiment, message or policy."""
 BUILT = re.compile(r"(^|/)(\..*|target|build|__pycache__)/")
@@ -27,7 +29,9 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 SECTION = r"\d+(?:\.\d+)?(?:-\d+|[a-z]\b)?"
 SECTIONS = rf"{SECTION}(?:(?:,| and)[\s#]+{SECTION})*"
 REFERENCE = re.compile(rf"docs/papers/([a-z]\w*\.md)[\s#]+({SECTIONS})")
-"""`docs/papers/hdrf.md 2.5-11`: a section; perhaps a row of its table, or an item as in `6d`."""
+"""`docs/papers/hdrf.md 2.5-11`: a section, possibly with a row of its table, or an item as in
+`6d`.
+"""
 TIE = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 
 FORBIDDEN = (
@@ -47,9 +51,9 @@ FORBIDDEN = (
         "which page? write docs/papers/NAME.md and the section",
     ),
 )
-"""Text, the end of a file's name, and what to do about it."""
+"""The text, the end of a file's name, and what to do about it."""
 MAY = {".ci/run", "CHANGELOG.md", "tests/style.py", "tests/test_style.py"}
-"""Files where such text is what they are about."""
+"""Files that are themselves about such text."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Finding:
 
 
 class Tree:
-    """The files of a checkout that are under version control or about to be."""
+    """The files of a checkout that are under version control or about to be added."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -81,23 +85,23 @@ class Tree:
         self.texts = {n: (root / n).read_text(errors="ignore") for n in names}
 
     def ending(self, *ends: str) -> Iterator[tuple[str, str]]:
-        """Files by the end of their names, with their texts."""
+        """Yield files by the end of their names, with their texts."""
         yield from ((name, text) for name, text in self.texts.items() if name.endswith(ends))
 
 
 def line_of(text: str, place: int) -> int:
-    """The line of a character, from 1."""
+    """Return the line of a character, counted from 1."""
     return text.count("\n", 0, place) + 1
 
 
 @functools.cache
 def parsed(text: str) -> ast.Module:
-    """A Python file, read once for all rules."""
+    """Parse a Python file, once for all rules."""
     return ast.parse(text)
 
 
 def code_lines(name: str, text: str) -> int:
-    """Lines that are not blank, comment or docstring."""
+    """Count the lines that are not blank, comment or docstring."""
     if name.endswith(".java"):
         bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines()
         return sum(1 for line in bare if line.strip() and not line.strip().startswith("//"))
@@ -110,7 +114,7 @@ def code_lines(name: str, text: str) -> int:
 
 
 def sizes(tree: Tree) -> Iterator[Finding]:
-    """Files and folders are seen at a glance."""
+    """Files and folders must be small enough to see at a glance."""
     for name, text in tree.ending(".py", ".java"):
         if text.count("\n") > FILE_AIM and (count := code_lines(name, text)) > FILE_AIM:
             said = f"{count} lines of code, the aim is {FILE_AIM}: split it by what it does"
@@ -123,14 +127,14 @@ def sizes(tree: Tree) -> Iterator[Finding]:
 
 
 def names(tree: Tree) -> Iterator[Finding]:
-    """A file's name says what is in it."""
+    """A file's name must say what is in it."""
     for name, _ in tree.ending(".py", ".java"):
         if found := VAGUE.search(name):
             yield Finding(name, 1, f"the name {found[1]!r} says nothing: name it for what it does")
 
 
 def texts(tree: Tree) -> Iterator[Finding]:
-    """Text that may stand nowhere."""
+    """Find text that is allowed nowhere."""
     for name, text in tree.texts.items():
         for pattern, end, said in FORBIDDEN:
             if name.endswith(end) and name not in MAY:
@@ -139,7 +143,7 @@ def texts(tree: Tree) -> Iterator[Finding]:
 
 
 def assertions(tree: Tree) -> Iterator[Finding]:
-    """Every test can fail on what it sees: it asserts, expects an error or calls a check."""
+    """Every test must be able to fail: it asserts, expects an error or calls a check."""
     for name, text in tree.ending(".py"):
         if not name.startswith("tests/"):
             continue
@@ -154,7 +158,7 @@ def assertions(tree: Tree) -> Iterator[Finding]:
 
 
 def targets(tree: Tree) -> Iterator[Finding]:
-    """A reader who types ``make TARGET`` gets no "No rule to make target"."""
+    """A reader who types ``make TARGET`` must not get "No rule to make target"."""
     there = set(re.findall(r"^([a-z][\w-]*):", tree.texts.get("Makefile", ""), re.MULTILINE))
     for name, text in tree.ending(".md"):
         blocks = [(found.start(1), found[1]) for found in SHELL.finditer(text)]
@@ -168,7 +172,7 @@ def targets(tree: Tree) -> Iterator[Finding]:
 
 
 def links(tree: Tree) -> Iterator[Finding]:
-    """A relative link leads to a file of the repository."""
+    """A relative link must lead to a file of the repository."""
     for name, text in tree.ending(".md"):
         for found in LINK.finditer(text):
             if not ((tree.root / name).parent / found[1]).exists():
@@ -177,7 +181,7 @@ def links(tree: Tree) -> Iterator[Finding]:
 
 
 def architecture(tree: Tree) -> Iterator[Finding]:
-    """ARCHITECTURE.md names the files and rooms that are there, in their places."""
+    """ARCHITECTURE.md must name the existing files and rooms, in their places."""
     page = tree.texts.get("ARCHITECTURE.md", "")
     shim = "jvm-bridge/shim/src/main/java/org/loomcard/yarn/"
     for found in re.finditer(r"[\w./-]+\.(?:py|java|yml|toml|md)\b", page):
@@ -193,7 +197,7 @@ def architecture(tree: Tree) -> Iterator[Finding]:
 
 
 def papers(tree: Tree) -> Iterator[Finding]:
-    """A section of a paper's page that a comment names can be looked up there."""
+    """A section of a paper's page that a comment names must exist there."""
     for name, text in tree.ending(".py", ".md", ".yml"):
         for found in REFERENCE.finditer(text):
             page = tree.texts.get(f"docs/papers/{found[1]}", "")
@@ -204,7 +208,7 @@ def papers(tree: Tree) -> Iterator[Finding]:
 
 
 def has_section(page: str, section: str) -> bool:
-    """Whether a paper's page has the section, and in it the row or the item."""
+    """Return whether a paper's page has the section, and in it the row or the item."""
     number, mark, part = re.fullmatch(r"([\d.]+)(-|(?=[a-z]|$))(\w*)", section).groups()
     heading = rf"^##+ {re.escape(number)}\.? .*?(?=^## |^### |\Z)"
     found = re.search(heading, page, re.MULTILINE | re.DOTALL)
@@ -213,7 +217,7 @@ def has_section(page: str, section: str) -> bool:
 
 
 def equations(tree: Tree) -> Iterator[Finding]:
-    """What stands in a paper's ``paper.py`` is what runs, or is tied to that by a test."""
+    """Code in a paper's ``paper.py`` must be used, or a test must compare it with what is used."""
     for name, text in tree.ending("/paper.py"):
         package = [t for n, t in tree.texts.items() if n.startswith(name.removesuffix("paper.py"))]
         for function in parsed(text).body:
@@ -234,7 +238,7 @@ RULES = (sizes, names, texts, assertions, targets, links, architecture, papers, 
 
 
 def main() -> int:
-    """Prints all findings; 1 where one is an error."""
+    """Print all findings; return 1 if one is an error."""
     tree = Tree(Path(*sys.argv[1:]).resolve() if sys.argv[1:] else Path(__file__).parents[1])
     found = [finding for rule in RULES for finding in rule(tree)]
     for finding in found:

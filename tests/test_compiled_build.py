@@ -1,4 +1,4 @@
-"""The compiled build decides what the sources decide."""
+"""The compiled build decides the same as the sources."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ IMPORTED = "import loomcard.model.state as it; print(it.__file__)"
 
 
 def output(command: list[str], where: Path, **env: str) -> str:
-    """What a command prints; it must succeed."""
+    """Return the output of a command, which must succeed."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | env
     done = subprocess.run(
         command, cwd=where, env=environment, capture_output=True, text=True, check=False
@@ -68,13 +68,15 @@ def assert_same(workload: str, policies: list[str], compiled: Path, where: Path)
 
 @pytest.mark.slow
 def test_it_decides_as_the_sources_do(compiled: Path, tmp_path: Path) -> None:
-    """Every policy that schedules applications."""
+    """This is tested for every policy that schedules applications."""
     assert_same("dress-s", FLAT, compiled, tmp_path)
 
 
 @pytest.mark.slow
 def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path) -> None:
-    """Every policy that shares between queues, with another one inside a leaf."""
+    """This is tested for every policy that shares between queues, with another one inside a
+    leaf.
+    """
     files = []
     for policy in OVER_QUEUES:
         files.append(tmp_path / f"{policy}-tree.yml")
@@ -83,8 +85,8 @@ def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path
 
 
 def unseen(source: str) -> list[str]:
-    """Class attributes that compiled code would not see where a subclass in Python sets another
-    value: it reads the slot of the class that was compiled, unless they are class variables.
+    """Return class attributes that compiled code would read wrongly if a subclass in Python sets
+    another value: it reads the slot of the compiled class, unless they are class variables.
     """
     return [
         f"{each.name}.{ast.unparse(line.targets[0] if isinstance(line, ast.Assign) else line)}"
@@ -98,7 +100,7 @@ def unseen(source: str) -> list[str]:
 
 
 def test_what_a_subclass_may_set_is_a_class_variable() -> None:
-    """`one_at_a_time = True` of a level in Python holds in the compiled walk, too."""
+    """`one_at_a_time = True` of a level in Python works in the compiled walk, too."""
     opened = "@mypyc_attr(allow_interpreted_subclasses=True)\nclass A:\n"
     assert unseen(opened + "    a = 1") == ["A.a"]
     assert unseen(opened + "    a: ClassVar[int] = 1") == []
@@ -110,6 +112,6 @@ def test_what_a_subclass_may_set_is_a_class_variable() -> None:
 
 @pytest.mark.slow
 def test_the_checkout_stays_as_it_is(compiled: Path) -> None:
-    """No compiled module lies beside its source, where it would hide later changes."""
+    """No compiled module is beside its source, where it would hide later changes."""
     assert compiled.is_dir()
     assert not list((ROOT / "python").rglob("*.so"))

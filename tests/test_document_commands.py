@@ -1,4 +1,4 @@
-"""What the documents tell a reader to type works as it stands there."""
+"""The commands that the documents tell a reader to type work unchanged."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ NEEDS_A_CLUSTER = (
     "docs/simulate/dag.md",
     "docs/simulate/simulator.md",
 )
-"""Pages that expect one to be up, on which a job has run."""
+"""Pages that expect a running cluster on which a job has run."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 
 
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Type the line in that folder, with this environment's commands on the path."""
+    """Run the line in that folder, with this environment's commands on the path."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(  # noqa: S602
         line, shell=True, cwd=folder, env=os.environ | {"PATH": path},
@@ -41,7 +41,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 QUICK = ("README.md",)
-"""The pages that every run of the tests types; the others are slow."""
+"""The pages whose commands run in every run of the tests; the others are slow."""
 
 
 @pytest.mark.parametrize(

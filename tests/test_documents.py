@@ -1,4 +1,4 @@
-"""The documents name only what is there; `make lint` (tests/style.py) holds the rest."""
+"""The documents name only what exists; `make lint` (tests/style.py) checks the rest."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def unknown(line: str) -> str:
-    """What of a `loomcard` line the command line does not understand."""
+    """Return the part of a `loomcard` line that the command line does not understand."""
     command, rest = typer.main.get_command(app), shlex.split(line)[1:]
     if rest and rest[0] in COMMANDS:
         command, rest = load(rest[0]), rest[1:]
@@ -40,7 +40,9 @@ def test_documents_name_commands_and_options_that_exist() -> None:
 
 
 def test_each_command_in_the_documents_is_run_or_says_why_not() -> None:
-    """Nobody finds out from a reader that a command of the documents does not work any more."""
+    """Each command is tested, so that a reader is not the first to find one that no longer
+    works.
+    """
     neither = [c for c in all_commands() if not c.is_run() and not c.why_not_run()]
     assert neither == [], (
         "add the page to RUN, or the line with its reason to NOT_RUN, in "
@@ -49,21 +51,23 @@ def test_each_command_in_the_documents_is_run_or_says_why_not() -> None:
 
 
 def test_each_reason_not_to_run_a_command_is_needed() -> None:
-    """A command that left the documents takes its reason with it."""
+    """The reason for a command is deleted when the command leaves the documents."""
     commands = all_commands()
     idle = [entry for entry in NOT_RUN if not any(Command.matches(c, *entry[:2]) for c in commands)]
     assert idle == [], "take it out of NOT_RUN in tests/support/document_commands.py"
 
 
 def test_the_page_of_the_embedded_cluster_says_what_its_nodes_offer() -> None:
-    """The command line has no option for it."""
+    """The command line has no option for the offer, so the page must state it."""
     settings = LocalSettings(run_dir=Path())
     said = f"Each node offers {settings.node_memory_mb} MB and {settings.node_vcores} vcores"
     assert said in (ROOT / "docs" / "operate" / "embedded.md").read_text()
 
 
 def test_the_api_reference_has_each_public_name_once() -> None:
-    """What a policy and its tests may import is on the page; the docstrings say the rest."""
+    """The names that a policy and its tests may import are on the page; the docstrings say the
+    rest.
+    """
     page = (ROOT / "docs" / "write" / "api.md").read_text()
     shown = re.findall(r"^::: loomcard\.([\w.]+)$", page, re.MULTILINE)
     shown = [name.replace("testing.stateful.", "testing.") for name in shown]

@@ -20,14 +20,14 @@ def test_all_are_small(number):
 
 @pytest.mark.skipif("LOOMCARD_EXAMPLES" in os.environ, reason="examples were asked to differ")
 def test_examples_are_the_same_in_every_run() -> None:
-    """Neither chance, nor the time that an example takes, nor what an earlier run left decides."""
+    """Neither chance, nor the time that an example takes, nor an earlier run decides."""
     assert settings().derandomize
     assert settings().deadline is None
     assert settings().database is None
 
 
 def test_a_find_is_shown_with_the_seed_that_gives_it_again(tmp_path: Path) -> None:
-    """Every round goes on with its own seed, and the status says that something was found."""
+    """Every round continues with its own seed, and the status says that something was found."""
     (tmp_path / "test_broken.py").write_text(BROKEN)
     command = [
         sys.executable, str(TESTS / "explore.py"), "--rounds", "2", "--seed", "5",

@@ -1,4 +1,4 @@
-"""`make golden`: which journals there are, what a difference looks like, recording again."""
+"""`make golden`: which journals exist, how a difference is shown, and recording again."""
 
 import lzma
 import os
@@ -19,7 +19,7 @@ FILE = f"{PAIR}.jsonl.xz"
 
 @pytest.fixture
 def golden(tmp_path: Path):
-    """Runs the script on a folder of its own, under a seed of hashes."""
+    """Run the script on a folder of its own, under a seed of hashes."""
 
     def run(*arguments: str, seed: int = 1) -> tuple[int, str]:
         command = [sys.executable, GOLDEN / "run.py", "--journals", tmp_path, "--processes", "1"]
@@ -33,7 +33,9 @@ def golden(tmp_path: Path):
 
 
 def test_every_policy_has_a_journal_on_every_workload():
-    """Of the same workloads, a dozen at least; each file states its schema."""
+    """The workloads are the same for all policies, at least a dozen; each file states its
+    schema.
+    """
     workloads = {folder.name: folder for folder in (GOLDEN / "journals").iterdir()}
     assert len(workloads) >= 12
     for folder in workloads.values():
@@ -43,7 +45,7 @@ def test_every_policy_has_a_journal_on_every_workload():
 
 
 def test_a_journal_is_recorded_alike_under_other_hashes(golden):
-    """Byte by byte; a second recording writes nothing."""
+    """They are equal byte by byte; a second recording writes nothing."""
     status, said = golden("--record", PAIR, seed=1)
     assert (status, said) == (0, "golden: 1 journals recorded: 1 changed, 0 removed\n")
     status, said = golden("--record", PAIR, seed=2)

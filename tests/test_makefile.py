@@ -1,4 +1,4 @@
-"""What the Makefile's tools print."""
+"""The output of the Makefile's tools."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.skipif(shutil.which("mvn") is None, reason="no Maven here")
 def test_maven_prints_no_escape_sequence_into_a_pipe() -> None:
-    """A log of `make setup` is plain text, and options that the caller gave Maven stay."""
+    """A log of `make setup` is plain text, and Maven options of the caller stay."""
     rule = 'include Makefile\nversion:\n\t@$(MVN) -v && echo "options $$MAVEN_OPTS"\n'
     here = os.environ | {"MAVEN_OPTS": "-Xmx64m"}
     ran = subprocess.run(

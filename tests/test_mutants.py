@@ -1,4 +1,4 @@
-"""What `make mutants` is told: where the core's tests are, which survivors are explained."""
+"""The settings of `make mutants`: where the core's tests are, which survivors are explained."""
 
 import ast
 import tomllib
@@ -22,7 +22,7 @@ def test_the_core_has_its_papers_and_each_module_has_tests() -> None:
 
 
 def test_one_module_or_a_pattern_is_chosen() -> None:
-    """MODULE=model/placement, and MODULE='policies/*'; nothing outside the core."""
+    """MODULE=model/placement and MODULE='policies/*' are allowed; nothing outside the core is."""
     assert mutants.modules(["model/placement"]) == ["model/placement"]
     assert {Path(m).name for m in mutants.modules(["policies/*"])} == {"paper"}
     assert mutants.modules(["cli/app"]) == []
@@ -38,19 +38,19 @@ def test_one_module_or_a_pattern_is_chosen() -> None:
     ],
 )
 def test_a_mutant_names_its_function(mutant: str, module: str, function: str) -> None:
-    """As tests/mutants.toml does."""
+    """The name is the same as in tests/mutants.toml."""
     assert mutants.module_of(mutant) == module
     assert mutants.function_of(mutant) == function
 
 
 def test_functions_are_named_as_their_mutants_are() -> None:
-    """With the line of the `def`; functions inside others belong to these."""
+    """Each has the line of its `def`; functions inside others belong to these."""
     text = "def f():\n    def inner(): ...\n\nclass A:\n    x: int = 1\n    def g(self): ...\n"
     assert list(mutants.functions(ast.parse(text))) == [("f", 1), ("A.g", 6)]
 
 
 def test_every_explanation_names_a_module_and_gives_a_reason() -> None:
-    """A module that was renamed or deleted takes its explanations along."""
+    """A renamed or deleted module keeps no explanations."""
     groups = tomllib.loads(mutants.EXPLAINED.read_text("utf-8"))
     assert set(groups) <= {"everywhere", *mutants.modules()}
     for module, entries in groups.items():
@@ -61,7 +61,7 @@ def test_every_explanation_names_a_module_and_gives_a_reason() -> None:
 def test_a_survivor_is_explained_by_its_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As listed for its module; or it changes only what is unchecked everywhere."""
+    """It is listed for its module, or it changes only what is unchecked everywhere."""
     file = tmp_path / "mutants.toml"
     file.write_text(
         """[[everywhere]]
@@ -84,7 +84,7 @@ changes = ["f: if a < b: -> if a <= b:"]
 def test_a_row_replaces_the_one_of_its_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """WRITE=1 leaves the other rows and the text around the table."""
+    """WRITE=1 does not change the other rows and the text around the table."""
     page = tmp_path / "page.md"
     page.write_text(f"before\n{mutants.TABLE[0]}{mutants.TABLE[1]}after\n")
     monkeypatch.setattr(mutants, "PAGE", page)
@@ -104,7 +104,7 @@ def test_a_row_replaces_the_one_of_its_module(
 def test_a_module_outside_the_core_is_one_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The line names what was asked for and what there is."""
+    """The line names the request and the modules that exist."""
     monkeypatch.setattr("sys.argv", ["mutants", "cli/app"])
     assert mutants.main() == 2
     assert "no module of the core is cli/app: give a path below python/loomcard" in (

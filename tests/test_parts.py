@@ -19,7 +19,7 @@ FAILS = ["sh", "-c", "echo 'E  two is not three'; echo '1 failed, 4 passed in 2.
 
 @pytest.fixture
 def said(monkeypatch, tmp_path):
-    """Runs parts made of these commands; the exit status and what was printed."""
+    """Run parts made of these commands; return the exit status and the output."""
     monkeypatch.setattr(parts, "ROOT", tmp_path)
     monkeypatch.setattr(parts, "LOGS", tmp_path / "build" / "test")
     monkeypatch.setattr(parts, "TICK_S", 0.01)
@@ -55,7 +55,7 @@ def test_a_part_that_fails_shows_its_log_and_the_others_end(said):
 
 
 def test_ctrl_c_ends_what_the_parts_started(tmp_path):
-    """The parts have process groups of their own, so that the runner has to pass it on."""
+    """The parts have process groups of their own, so the runner must pass Ctrl-C on."""
     pid = tmp_path / "pid"
     source = f"""\
         import parts

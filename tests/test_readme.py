@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there: the policy and the configurations."""
+"""The policy and the configurations in the README work unchanged."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ README = (Path(__file__).parents[1] / "README.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
-    """The fenced blocks of one language."""
+    """Return the fenced blocks of one language."""
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 
 

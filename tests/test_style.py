@@ -24,7 +24,7 @@ FAULTS = {
 
 
 def style(root: Path, files: dict[str, str]) -> tuple[int, list[str]]:
-    """Exit status and lines of a run on these files."""
+    """Return exit status and lines of a run on these files."""
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -35,7 +35,7 @@ def style(root: Path, files: dict[str, str]) -> tuple[int, list[str]]:
 
 
 def test_each_rule_finds_its_fault(tmp_path: Path) -> None:
-    """A rule that never fires proves nothing."""
+    """Each rule reports its fault: a rule that never reports proves nothing."""
     status, said = style(tmp_path, FAULTS)
     assert status == 1
     assert sorted(said) == [
@@ -63,7 +63,7 @@ def test_each_rule_finds_its_fault(tmp_path: Path) -> None:
 
 
 def test_a_warning_fails_nothing(tmp_path: Path) -> None:
-    """The aims leave room; twice the aim is the limit."""
+    """More than the aim is a warning; twice the aim is the limit."""
     status, said = style(tmp_path, {"longish.py": "x = 1\n" * 600, "CODE_OF_CONDUCT.md": "Be.\n"})
     assert status == 0
     assert len(said) == 1

@@ -1,4 +1,4 @@
-"""The version is that of python/loomcard/__init__.py, wherever it is repeated."""
+"""The version is the one in python/loomcard/__init__.py, wherever it is repeated."""
 
 import re
 from importlib.metadata import version
@@ -21,8 +21,8 @@ PLACES = [
     ("file", "pattern"), PLACES, ids=lambda each: str(each).removeprefix(f"{ROOT}/")
 )
 def test_a_place_that_repeats_the_version_has_it(file: Path, pattern: str) -> None:
-    """docs/project/release.md: change `__version__`, then what fails here. The changelog's newest
-    release may be an older one while a version is developed.
+    """To change it, see docs/project/release.md: change `__version__`, then what fails here. The
+    changelog's newest release may be an older one while a version is developed.
     """
     found = re.findall(pattern, file.read_text())
     assert found, f"{file} names no version"
@@ -33,5 +33,5 @@ def test_a_place_that_repeats_the_version_has_it(file: Path, pattern: str) -> No
 
 
 def test_the_installed_package_has_it() -> None:
-    """Else run `make setup` again."""
+    """If it does not, run `make setup` again."""
     assert version("loomcard") == __version__

@@ -72,9 +72,7 @@ def test_every_plot_says_what_it_shows(text: str) -> None:
     """Each has a caption, with units, and n or the seed."""
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", text, re.DOTALL)
     assert len(captions) == text.count("<svg") == 5
-    assert (
-        text.count('<div class="scroll"><svg') == 5
-    )  # on a phone a plot stays wide enough to read
+    assert text.count('<div class="scroll"><svg') == 5  # on a phone plots stay readable
     assert all(re.search(r"n = \d|seed \d", caption) for caption in captions)
     assert all(re.search(r"seconds|minutes|No units", caption) for caption in captions)
     for said in ("tiny", "By hand.", "SHA-256 of inputs", "versions", "seeds", "w.yml: 2d711642b"):
