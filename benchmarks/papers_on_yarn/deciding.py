@@ -54,8 +54,8 @@ class DecidingObserver:
             self.samples.append(Sample(progress.now_ms, cpu_ms(process), len(running)))
 
     def while_running(self, least: int) -> list[Sample]:
-        """Return the samples from the first to the last that saw so many applications running.
-        Raises ValueError if there are fewer than two.
+        """Return the samples from the first to the last that saw at least that many applications
+        running. Raises ValueError if there are fewer than two.
         """
         places = [place for place, each in enumerate(self.samples) if each.running >= least]
         if len(places) < 2:

@@ -1,7 +1,8 @@
-"""The bench of the seam: a policy through the real bridge against YARN's own schedulers.
+"""The bench of the bridge: a policy through the real bridge against YARN's own schedulers.
 
-Each scheduler runs in JVMs of its own, in turn, so that a change of the machine's mood hits all of
-them. docs/benchmarks/speed.md says what is measured and what is not. Run it with `make bench`.
+Each scheduler runs in JVMs of its own, in turns, so that a change in the machine's speed affects
+all of them. docs/benchmarks/speed.md says what is measured and what is not. Run it with `make
+bench`.
 """
 
 import json

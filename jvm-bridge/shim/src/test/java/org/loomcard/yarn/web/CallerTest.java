@@ -96,7 +96,7 @@ public final class CallerTest {
     assertEquals(Collections.emptyList(), STATUS.tried);
   }
 
-  /** The administrator's name is not enough, on the ResourceManager's own host neither. */
+  /** The administrator's name is not enough, not even on the ResourceManager's own host. */
   @Test
   public void anAddressProvesNothing() throws Exception {
     manager.headers.remove("X-Loomcard-Token");

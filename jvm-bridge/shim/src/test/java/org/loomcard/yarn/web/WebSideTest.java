@@ -74,7 +74,7 @@ public final class WebSideTest {
     }
   }
 
-  /** The page is the same for everyone: what users named comes only in the document, as data. */
+  /** The page is the same for everyone: names from users come only in the document, as data. */
   @Test
   public void pageIsStaticAndLoadsNothingFromElsewhere() throws Exception {
     for (String path : new String[] {"/cluster/scheduler", "/cluster/scheduler/",
@@ -165,7 +165,7 @@ public final class WebSideTest {
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
 
-  /** Whatever goes wrong in a path of ours is a document with one line, and only there. */
+  /** An error in a path of ours is a document with one line; other paths keep YARN's own errors. */
   @Test
   public void anExceptionIsADocument() throws Exception {
     STATUS.answer = null;
@@ -177,7 +177,7 @@ public final class WebSideTest {
     assertEquals(200, manager.get("/ws/v1/cluster/info", "*/*").status);
   }
 
-  /** The document says of a failure whether it is over. */
+  /** The document says whether a failure is over. */
   @Test
   public void aFailureThatLastsIsNotCalledOver() throws Exception {
     assertEquals(1_790_000_005_000L, recoveredMs().asLong());
@@ -225,7 +225,7 @@ public final class WebSideTest {
     assertEquals("a?b", PolicyUpload.printable("a\nb"));
   }
 
-  /** All that YARN answered before, it still answers. */
+  /** YARN still answers all that it answered before. */
   @Test
   public void restOfTheWebSideStays() throws Exception {
     for (String path : new String[] {"/cluster", "/cluster/apps", "/cluster/nodes",
@@ -235,7 +235,7 @@ public final class WebSideTest {
     }
   }
 
-  /** An administrator's YAML reaches the scheduler as sent; the answer names what governs now. */
+  /** An administrator's YAML reaches the scheduler unchanged; the answer names what is used now. */
   @Test
   public void administratorApplies() throws Exception {
     RunningRm.Answer answer =
@@ -335,7 +335,10 @@ public final class WebSideTest {
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
 
-  /** While everyone is an administrator nobody may, unless a setting of the cluster allows it. */
+  /**
+   * While everyone is an administrator, nobody may apply, unless a setting of the cluster allows
+   * it.
+   */
   @Test
   public void wildcardIsRefusedUnlessMeant() throws Exception {
     YarnAuthorizationProvider authorizer =
