@@ -41,8 +41,8 @@ have too little."""
 def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
     """Return LARGE if demand_r > theta * total_r for some type in demand, otherwise SMALL.
 
-    A demand exactly at the threshold is small. A type that is asked for and that no node has makes a
-    job large. The paper uses A_c instead of Tot_R: on a full cluster every job would be large
+    A demand exactly at the threshold is small. A type that is asked for and that no node has makes
+    a job large. The paper uses A_c instead of Tot_R: on a full cluster every job would be large
     (docs/papers/dress.md 3-1). The threshold is rounded, because 0.29 * 100 is less than 29 in
     floating point.
     """

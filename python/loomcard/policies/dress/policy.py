@@ -48,8 +48,8 @@ class Dress(Options):
         return {"delta": memory.delta, "option": self.delta, "large": sorted(memory.large)}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """Adjust delta (Algorithm 3) once per tick and when a small job first asks for tasks; always
-        allocate within the resulting quotas.
+        """Adjust delta (Algorithm 3) once per tick and when a small job first asks for tasks;
+        always allocate within the resulting quotas.
         """
         plan, m = Plan(view), memory
         pools = Pools.of(view, self, m)
