@@ -194,3 +194,13 @@ def test_the_folders_of_policies_reach_the_resource_manager(tmp_path: Path) -> N
     settings = embedded_settings(tmp_path, tmp_path / "jars", policy_path=folders)
     assert settings.loomcard["policy.path"] == "/opt/one,/opt/two"
     assert settings.policy_path == folders
+
+
+def test_a_java_home_without_a_java_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another Java than the named one would run otherwise, unnoticed."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(PlaceError, match="JAVA_HOME is .* no bin/java") as error:
+        paths.java_home()
+    assert "unset it" in error.value.hint

@@ -46,9 +46,15 @@ def jars() -> Path:
 
 
 def java_home() -> Path:
-    """Return the Java installation for Hadoop: `JAVA_HOME`, or that of `java` on the path."""
+    """Return the Java installation for Hadoop: `JAVA_HOME`, or that of `java` on the path. Raises
+    `PlaceError` if there is none, and for a `JAVA_HOME` that is not one.
+    """
     named = os.environ.get("JAVA_HOME")
-    if named and (Path(named) / "bin" / "java").exists():
+    if named:
+        if not (Path(named) / "bin" / "java").exists():
+            raise PlaceError(
+                f"JAVA_HOME is {named}, which has no bin/java", "name a JDK 17, or unset it"
+            )
         return Path(named)
     found = shutil.which("java")
     if found is None:
