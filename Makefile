@@ -57,8 +57,8 @@ $(JARS): $(JAVA_SOURCES) | environment
 	@$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 
-demo: setup $(VENV)/.report  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler
-	@$(BIN)/loomcard demo
+demo: setup $(VENV)/.report  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler; HADOOP=3.3 on another Hadoop line
+	@$(if $(HADOOP),LOOMCARD_HADOOP=$(HADOOP) )$(BIN)/loomcard demo
 
 test: setup $(VENV)/.lint $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
 	@$(BIN)/python tests/parts.py test
