@@ -90,14 +90,14 @@ class Load:
         """
         self.decide_ms.clear()
         self.answer_ms.clear()
-        first, began_ms = self.rm._next["container"], self.simulation.clock.now
+        first, began_ms = self.rm._next_container, self.simulation.clock.now
         while len(self.decide_ms) < count:
             self.step()
         return {
             "decide_ms": fmean(self.decide_ms),
             "p99_ms": quantiles(self.decide_ms, n=100)[98],
             "answer_ms": fmean(self.answer_ms),
-            "allocated": (self.rm._next["container"] - first) / len(self.decide_ms),
+            "allocated": (self.rm._next_container - first) / len(self.decide_ms),
             "rounds_per_s": len(self.decide_ms) * 1000 / (self.simulation.clock.now - began_ms),
             "pending": self.rm.state.pending_total,
             "jobs": len(self.rm.state.applications),

@@ -113,14 +113,14 @@ class Load:
         """
         self.decide_ms.clear()
         self.answer_ms.clear()
-        first, refused = self.rm._next["container"], sum(self.rm.refusals.values())
+        first, refused = self.rm._next_container, sum(self.rm.refusals.values())
         self.run(ms)
         seconds = ms / 1000
         return {
             "decide_ms": sum(self.decide_ms) / seconds,
             "answer_ms": sum(self.answer_ms) / seconds,
             "rounds": len(self.answer_ms) / seconds,
-            "allocated": (self.rm._next["container"] - first) / seconds,
+            "allocated": (self.rm._next_container - first) / seconds,
             "refused": (sum(self.rm.refusals.values()) - refused) / seconds,
             "running": len(self.rm.state.containers),
         }

@@ -7,7 +7,7 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from loomcard.simulator.clock import Clock
+from loomcard.masters.clock import Clock
 
 LENGTH_MS = (20_000, 40_000)
 

@@ -12,6 +12,7 @@ import pytest
 
 from loomcard.cli.app import run
 from loomcard.experiments import run as experiments
+from loomcard.experiments.inputs import InputError
 from waiting import wait_until
 
 WORKLOAD = """version: 1
@@ -153,6 +154,24 @@ def test_bad_input_is_one_line_and_changes_nothing(
     assert said[0].startswith("error: ")
     assert printed in said[0]
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_name_is_an_experiments_for_run_and_a_workloads_for_simulate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy's file on the command line is that of the present folder for both."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yml").write_text("version: 1\nkind: policy\npolicy: fifo\n")
+    seen = []
+
+    def note(prepared: experiments.Prepared, *_: object, **__: object) -> None:
+        seen.append([(cell.policy, cell.seed) for cell in prepared.cells])
+        raise InputError(["enough is known"])
+
+    monkeypatch.setattr(experiments, "run", note)
+    for name in ("simulate", "run"):
+        assert run([name, "dress-s", "--policy", "mine.yml"]) == 2
+    assert seen == [[("mine", 1)], [("mine", seed) for seed in range(1, 21)]]
 
 
 def test_simulate_is_run(

@@ -29,3 +29,10 @@ def test_the_process_answers_line_by_line(tmp_path: Path):
     ready, *said = [json.loads(line) for line in done.stdout.splitlines()]
     assert ready == {"ready": True}
     assert [each["asks"][0]["count"] for each in said] == [2, 1]
+
+
+def test_the_process_needs_no_more_than_the_image_has() -> None:
+    """The compose cluster's image has Loomcard without numpy and polars."""
+    without = "import sys; sys.modules.update(numpy=None, polars=None)"
+    code = f"{without}; import loomcard.player.model_process"
+    subprocess.run([sys.executable, "-c", code], check=True)

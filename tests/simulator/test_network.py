@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from loomcard.masters.clock import Clock
 from loomcard.masters.copying import Copying
-from loomcard.simulator.clock import Clock
 from loomcard.simulator.network import Network as Links
 from loomcard.workload.scenario import Fault, Network, ScenarioNode
 from scenarios import app, run, scenario, stage, times

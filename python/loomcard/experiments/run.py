@@ -32,7 +32,9 @@ _Drawn = tuple[str, tuple[tuple[str, Scalar], ...]]
 @dataclass(frozen=True)
 class Request:
     """What is to be run. ``what``: a workload or an experiment, a file or the name of one that
-    comes with Loomcard; ``policies`` and ``seeds`` replace the experiment's, unless they are empty.
+    comes with Loomcard; if both have the name, the experiment, or with ``workload_first`` the
+    workload. ``policies`` (relative to the present folder) and ``seeds`` replace the experiment's,
+    unless they are empty.
     """
 
     what: str
@@ -42,6 +44,7 @@ class Request:
     journal: bool | None = None
     again: bool = False
     command: tuple[str, ...] = ()
+    workload_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,10 @@ def prepare(request: Request) -> Prepared:
 
     Raises InputError with every finding, each with its file and line.
     """
-    file = _experiment_file(request.what)
+    file = _experiment_file(request.what, request.workload_first)
     experiment, findings = _experiment(request, file)
     beside = file.parent if file is not None else Path()
-    chosen = choices(experiment.policies, beside)
+    chosen = choices(experiment.policies, Path() if request.policies else beside)
     workloads = {Path(source).stem: _workload(source, beside) for source in experiment.workloads}
     findings += [said for choice in chosen for said in _problem(choice)]
     if findings:  # the checks below would report the same mistake in other words
@@ -177,7 +180,7 @@ def shipped() -> list[str]:
     return sorted(file.stem for file in SHIPPED.glob("*.yml"))
 
 
-def _experiment_file(what: str) -> Path | None:
+def _experiment_file(what: str, workload_first: bool) -> Path | None:
     """Return the experiment's file; None if ``what`` is a workload."""
     file = Path(what)
     if file.is_file():
@@ -186,7 +189,9 @@ def _experiment_file(what: str) -> Path | None:
         keys = data if isinstance(data, dict) else {}
         is_one = keys.get("kind") == "experiment" or ("kind" not in keys and "policies" in keys)
         return file if is_one else None
-    return SHIPPED / f"{what}.yml" if what in shipped() else None
+    if what not in shipped() or (workload_first and what in shipped_names()):
+        return None
+    return SHIPPED / f"{what}.yml"
 
 
 def _experiment(request: Request, file: Path | None) -> tuple[Experiment, list[str]]:

@@ -13,11 +13,11 @@ import msgspec
 
 from loomcard import masters
 from loomcard.api.stages.marked_asks import unmarked
+from loomcard.masters.clock import Clock
 from loomcard.masters.host import Key, Running
 from loomcard.masters.stage import Rows, StageRun
 from loomcard.model.resource import Resource
 from loomcard.player.ask_rows import AskRows
-from loomcard.simulator.clock import Clock
 from loomcard.workload.scenario import Amounts, Scenario, ScenarioApplication
 
 FAILED_TOO_OFTEN = "a task failed too often"

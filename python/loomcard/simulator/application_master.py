@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from loomcard import masters
+from loomcard.masters.clock import Clock, next_beat
 from loomcard.masters.host import Key
 from loomcard.masters.host import Running as Known
 from loomcard.masters.stage import Rows, StageRun
@@ -18,7 +19,6 @@ from loomcard.model import admission
 from loomcard.model.objects import Application, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
 from loomcard.results.record import ApplicationRecord, ContainerRow
-from loomcard.simulator.clock import Clock, next_beat
 from loomcard.simulator.network import Network
 from loomcard.simulator.nodes import Machines, Running
 from loomcard.simulator.resourcemanager import RejectedError, ResourceManager

@@ -11,11 +11,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from loomcard.masters.clock import Clock
 from loomcard.model.objects import Container
 from loomcard.results.fair_share import queue_shares
 from loomcard.results.record import ContainerRow, RunRecord
 from loomcard.simulator.application_master import SimulatedMaster, SimulationContext
-from loomcard.simulator.clock import Clock
 from loomcard.simulator.invariants import check_agreement
 from loomcard.simulator.network import Network
 from loomcard.simulator.nodes import Machines

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, inf
 
-from loomcard.simulator.clock import Clock
+from loomcard.masters.clock import Clock
 
 LEAST_MB = 1e-9
 """An amount as small as this counts as nothing: rounding may leave it of a flow."""

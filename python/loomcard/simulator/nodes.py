@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from loomcard.api.random import pick
 from loomcard.masters import host as masters
+from loomcard.masters.clock import Clock, next_beat
 from loomcard.model.objects import Container, Node
 from loomcard.model.resource import Resource
-from loomcard.simulator.clock import Clock, next_beat
 from loomcard.simulator.resourcemanager import ResourceManager
 from loomcard.simulator.thrashing import Pressure
 from loomcard.workload.scenario import Fault, Scenario, ScenarioNode

@@ -10,11 +10,11 @@ from loomcard.api.headroom import EVERYBODY, headroom_by_user
 from loomcard.api.pending_plan import PendingPreemption
 from loomcard.api.report import figures_of
 from loomcard.engine.far_end import EPOCH, FarEnd
+from loomcard.masters.clock import Clock
 from loomcard.model import admission
 from loomcard.model.objects import Application, AskKey, Attempt, Container, Node
 from loomcard.model.resource import Resource
 from loomcard.results.policy_series import States
-from loomcard.simulator.clock import Clock
 from loomcard.wire import messages as r
 
 Ended = Callable[[Container, str, int], None]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loomcard.masters.clock import Clock
 from loomcard.model.objects import Container
-from loomcard.simulator.clock import Clock
 
 if TYPE_CHECKING:
     from loomcard.simulator.nodes import Running

@@ -60,6 +60,7 @@ Journal = Annotated[
 
 
 def run(
+    context: typer.Context,
     what: What,
     on: On = Engine.SIMULATOR,
     policy: Policies = None,
@@ -74,7 +75,8 @@ def run(
 ) -> None:
     """Simulate a workload or an experiment, or run it on a cluster (`simulate` and `run` are one).
 
-    The same command continues where an earlier run of it was stopped.
+    If a workload and an experiment have the same name, `run` takes the experiment and `simulate`
+    the workload. The same command continues where an earlier run of it was stopped.
     """
     from loomcard.experiments import run as experiments
     from loomcard.experiments.out_folder import refuse_other_folder
@@ -101,6 +103,7 @@ def run(
             journal,
             again,
             command_line(),
+            workload_first=context.info_name == "simulate",
         )
     )
     folder = out or paths.run_folder(prepared.experiment.name)

@@ -5,7 +5,7 @@ import simpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loomcard.simulator.clock import Clock, next_beat
+from loomcard.masters.clock import Clock, next_beat
 
 
 @given(st.lists(st.integers(0, 20)))
