@@ -12,7 +12,7 @@ export MAVEN_OPTS := $(strip $(MAVEN_OPTS) -Djansi.noreset=true)
 JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 
 # The folders are among the sources so that a file that goes away is noticed too.
-JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests -o -name link lines \) -prune -o \
+JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests -o -name lines \) -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 CLASS_PATH := jvm-bridge/dist/target/classpath.txt
 JARS := jvm-bridge/dist/target/.made
