@@ -95,7 +95,7 @@ lines: link  ## the tests of the embedded cluster on each Hadoop line, as a tabl
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
 	@$(BIN)/pytest -q -n 2 -m "not slow and not cluster and not docker"
 
-coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## which link lines the Python tests without a cluster run; pages in build/coverage/html
+coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## which lines the Python tests without a cluster run; pages in build/coverage/html
 	@mkdir -p build/coverage
 	@$(BIN)/pytest -q -n 2 -m "not cluster and not docker" --cov --cov-report=term --cov-report=html:build/coverage/html
 

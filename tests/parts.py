@@ -40,7 +40,6 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
             [*MAVEN, "-Perror-prone", "-pl", "shim", "compile"],
             ["make", "-s", "link"],
         ],
-        "lines": [[str(BIN / "python"), "tests/lines.py", "3.1", "3.3", "3.5"]],
     },
 }
 """The commands of each part, in their order."""
