@@ -35,4 +35,4 @@ def test_the_process_needs_no_more_than_the_image_has() -> None:
     """The compose cluster's image has Loomcard without numpy and polars."""
     without = "import sys; sys.modules.update(numpy=None, polars=None)"
     code = f"{without}; import loomcard.player.model_process"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

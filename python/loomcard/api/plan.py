@@ -206,7 +206,8 @@ class Plan:
 
     def headroom(self, application: Application, resource: Resource) -> None:
         """Inform the application's AM that it may still obtain ``resource``; this replaces the
-        engine's own figure.
+        engine's own figure until the next call for the application. Call it only if the value
+        changed, and keep what was sent in the policy's memory: a replay must send the same.
         """
         width = len(self._state.capacity)
         self._pending.headroom[application.number] = amounts(resource, width, "headroom")

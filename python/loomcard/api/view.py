@@ -190,7 +190,7 @@ class ClusterView:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """Live nodes, by number."""
+        """The live nodes, a list in the order of their numbers."""
         return list(self._state.nodes.values())
 
     @property
@@ -258,7 +258,9 @@ class ClusterView:
 
     @property
     def applications(self) -> Sequence[Application]:
-        """Every application in the scope and in the queues below it, by number."""
+        """Every application in the scope and in the queues below it, a list in the order of their
+        numbers.
+        """
         return sorted(applications_below(self.queue), key=lambda app: app.number)
 
     @property

@@ -63,7 +63,7 @@ class Queue:
         self.pending_count = 0
         """The count of containers that are asked for in it and below it."""
         self.applications: dict[int, Application] = {}
-        """The applications of a leaf, by number."""
+        """The applications of a leaf, a dict from number to application."""
         self.oldest_ms: int | None = None  # cached; ClusterState clears it
         self.watchers: list[dict[Member, None]] = []  # sets that get the members that change
 
