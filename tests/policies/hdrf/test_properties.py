@@ -76,11 +76,13 @@ def tolerance(root: Node, capacity) -> float:
 @few
 @given(trees())
 def test_1_and_2_every_node_has_its_guarantee_in_the_static_allocation(tree):
-    """Theorem 2: the dominant share of what a node uses is at least g(n)."""
+    """Theorem 2: the dominant share of what a node uses is at least g(n), but for a slice that each
+    leaf may have more than its part.
+    """
     root, capacity = tree
     shares = static_shares(root, capacity)
     for n, least in guarantees(root).items():
-        assert shares[n] >= least - EPS * len(list(n.leaves()))
+        assert shares[n] >= least - EPS * len(list(root.leaves()))
 
 
 @pytest.mark.parametrize("setting", ["static", "cap"])
