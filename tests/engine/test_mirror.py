@@ -5,14 +5,14 @@ rebuilds the same state.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
 from compiled import config, flat, queue
-from loomcard import ClusterView, Plan, Refused, fill, register
+from loomcard import AttemptRemoved, ClusterView, NodeResized, Plan, Refused, fill, register
 from loomcard.engine.snapshot import dump
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -212,6 +212,39 @@ class Preempts:
             if container.number and container.preempting_since is None:
                 plan.preempt(container, 10, "test")
         return plan
+
+
+@register("test-sees")
+@dataclass(frozen=True)
+class Sees:
+    """Remembers every change that it was shown, by queue."""
+
+    seen: ClassVar[dict[str, list[Any]]] = {}
+
+    def decide(self, view: ClusterView) -> Plan:
+        self.seen.setdefault(view.queue.path, []).extend(view.changes)
+        return fill(Plan(view), order=lambda app: app.number)
+
+
+def test_a_change_is_shown_with_its_facts_to_the_queues_that_it_concerns():
+    """A node's resize to every queue, with both capacities; an ended attempt to its own queue."""
+    queues = [queue("root", "drf"), queue("root.a", "test-sees"), queue("root.b", "test-sees")]
+    engine = Cluster(config(*queues))
+    engine.add_node(1, 4096, 4)
+    for app, leaf in ((1, 1), (2, 2), (3, 1)):
+        engine.add_app(app, queue=leaf)
+        engine.ask(app, 1)
+    engine.round()
+    engine.send(r.NodeResizedRecord(0, 1, (8192, 8)))
+    engine.send(r.AttemptRemovedRecord(0, 1, "FINISHED"))
+    for app in (2, 3):
+        engine.ask(app, 2)
+    engine.round()
+    resized = [c for c in Sees.seen["root.b"] if isinstance(c, NodeResized)]
+    assert [(c.old, c.new) for c in resized] == [((4096, 4), (8192, 8))]
+    ended = {path: [type(c) for c in found] for path, found in Sees.seen.items()}
+    assert AttemptRemoved in ended["root.a"]
+    assert AttemptRemoved not in ended["root.b"]
 
 
 def test_a_refused_preemption_is_an_event_of_its_time():

@@ -86,6 +86,10 @@ def test_stages_of_one_key_have_no_ask_of_their_own() -> None:
     assert dag.stage_of(AskKey(1, 0, 7)) is None
     assert dag.stages_of(AskKey(1, 0, 7)) == [0, 1, 2]
     assert (dag.stage_of(AskKey(1, 1, 7)), dag.stages_of(AskKey(1, 1, 7))) == (None, ())
+    exact = parse_dag(
+        write_dag([DagStage("a", 0, 1, 1, (1,), [], 3), DagStage("b", 0, 1, 1, (1,))])
+    )
+    assert exact.stages_of(AskKey(1, 0, 3)) == [0]
 
 
 def test_a_hint_is_read_as_it_was_written() -> None:
