@@ -42,6 +42,8 @@ public final class BrokenScheduler extends LoomcardScheduler {
   private static final long FREEZE_MS = 6000;
   private static final long MOST_FREEZE_MS = 30_000;
   private static final int LEAK_BYTES = 1 << 22;
+  /** So many times it leaks memory: enough to be found, and the JVM lives until the report. */
+  private static final int HEAP_LEAKS = 64;
   private static final int LEAKED_AT_A_TIME = 4;
   private static final LabelUse NO_LABEL = new LabelUse("", "");
 
@@ -162,7 +164,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
   }
 
   private void leak(int count) {
-    if (breaks("leak-heap", count, EVERY)) {
+    if (count <= HEAP_LEAKS * EVERY && breaks("leak-heap", count, EVERY)) {
       kept.add(new byte[LEAK_BYTES]);
     }
     if (breaks("leak-threads", count, EVERY)) {
