@@ -56,6 +56,10 @@ SURVIVED = {0, 5, 33}
 LEAST = 0.9
 MEMORY_BYTES = 8 << 30
 """The most memory for a mutant, because some mutants grow a list without end."""
+HANG_S = 120
+"""How long one test may take before it has noticed the mutant: some mutants wait for ever. mutmut's
+own limit is a multiple of the time of all tests that reach the function, which can be an hour.
+"""
 NOT_LINKED = {"python", "tests", "build", "pyproject.toml"}
 SETTINGS = """[mutmut]
 source_paths = src
@@ -73,6 +77,10 @@ pytest_add_cli_args =
  no:cacheprovider
  -W
  ignore::pytest.PytestUnraisableExceptionWarning
+ -o
+ faulthandler_timeout={hang_s}
+ -o
+ faulthandler_exit_on_timeout=true
 timeout_multiplier = 6
 timeout_constant = 3
 on_dependency_change = ignore
@@ -127,7 +135,7 @@ class Folder:
         files = [f"src/loomcard/{module}.py" for module in self.modules]
         text = SETTINGS.format(
             files="\n ".join(files), quick=QUICK, tests="\n ".join(folders),
-            placed="not " + " and not ".join(PLACED),
+            placed="not " + " and not ".join(PLACED), hang_s=HANG_S,
             ignored="\n ".join(f"--ignore-glob=*/test_{name}.py" for name in WHOLE),
         )  # fmt: skip
         (self.path / "setup.cfg").write_text(text)

@@ -142,28 +142,60 @@ class Many:
 """
 
 
+CORRECT = "correct that line, or install what it needs"
+TAKES = "write decide(self, view), or decide(self, view, memory)"
+
+
 @pytest.mark.parametrize(
     ("name", "says", "hint"),
     [
-        ("dfr", "no policy 'dfr'", "did you mean: drf"),
-        ("{tmp}/newest.py:Newset", "no class 'Newset'", "Newest"),
-        ("{tmp}/none.py:X", "no file", "check the path"),
-        ("{tmp}/broken.py:X", "broken.py, line 1, cannot", "correct that line"),
-        ("{tmp}/leaves.py:X", "SystemExit", "correct that line"),
-        ("{tmp}/newest.py:fill", "is not a policy", "decide"),
-        ("{tmp}/odd.py:Nothing", "decide(self)", "decide(self, view)"),
-        ("{tmp}/odd.py:Many", "decide(self, view, memory, more)", "decide(self, view, memory)"),
+        ("dfr", "there is no policy 'dfr'", "did you mean: drf; or name path/to/file.py:Class"),
+        ("{tmp}/newest.py", "'{tmp}/newest.py' names a file and no class",
+         "name the class, too: {tmp}/newest.py:Class"),
+        ("{tmp}/newest.py:Newset", "{tmp}/newest.py has no class 'Newset'",
+         "policies in it: Newest"),
+        ("{tmp}/odd.py:Odd", "{tmp}/odd.py has no class 'Odd'", "policies in it: Nothing, Many"),
+        ("{tmp}/empty.py:X", "{tmp}/empty.py has no class 'X'", "policies in it: none"),
+        ("{tmp}/none.py:X", "'{tmp}/none.py:X': there is no file {tmp}/none.py", "check the path"),
+        ("{tmp}/broken.py:X",
+         "{tmp}/broken.py, line 1, cannot be loaded: ZeroDivisionError: division by zero", CORRECT),
+        ("{tmp}/below.py:X",
+         "{tmp}/below.py, line 2, cannot be loaded: ValueError: invalid literal for int() with base"
+         " 10: 'x'", CORRECT),
+        ("{tmp}/leaves.py:X", "{tmp}/leaves.py, line 1, cannot be loaded: SystemExit: 0", CORRECT),
+        ("{tmp}/spelt.py:X",
+         "{tmp}/spelt.py, line 2, cannot be loaded: SyntaxError: invalid syntax (spelt.py, line 2)",
+         CORRECT),
+        ("{tmp}/nul.py:X",
+         "{tmp}/nul.py cannot be loaded: SyntaxError: source code string cannot contain null bytes",
+         "run it with python"),
+        ("{tmp}/newest.py:fill", "{tmp}/newest.py:fill is not a policy",
+         "a policy is a class with a method decide(view)"),
+        ("{tmp}/odd.py:Nothing", "{tmp}/odd.py:Nothing cannot be called: decide(self)", TAKES),
+        ("{tmp}/odd.py:Many",
+         "{tmp}/odd.py:Many cannot be called: decide(self, view, memory, more)", TAKES),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_found_is_said_with_a_remedy(tmp_path, name, says, hint):
     """The message names what is missing, and the hint says what to do."""
-    (tmp_path / "newest.py").write_text(FILE)
-    (tmp_path / "broken.py").write_text("1 / 0\n")
-    (tmp_path / "odd.py").write_text(ODD)
-    (tmp_path / "leaves.py").write_text("raise SystemExit(0)\n")
-    with pytest.raises(PolicyNotFoundError, match=re.escape(says)) as error:
+    texts = {
+        "newest": FILE, "odd": ODD, "empty": "", "broken": "1 / 0\n", "nul": "\0",
+        "below": "read = int\nread('x')\n", "spelt": "x = 1\nx = = 2\n",
+        "leaves": "raise SystemExit(0)\n",
+    }  # fmt: skip
+    for file, text in texts.items():
+        (tmp_path / f"{file}.py").write_text(text)
+    with pytest.raises(PolicyNotFoundError) as error:
         find(name.format(tmp=tmp_path))
-    assert hint in error.value.hint
+    said = str(error.value).replace(" (<string>)", "")
+    assert (said, error.value.hint) == (says.format(tmp=tmp_path), hint.format(tmp=tmp_path))
+
+
+def test_a_name_like_no_other_has_all_names_for_a_hint():
+    with pytest.raises(PolicyNotFoundError) as error:
+        find("zzz")
+    names_there = ", ".join(sorted(registry.known_names()))
+    assert error.value.hint == f"known are: {names_there}; or name path/to/file.py:Class"
 
 
 @pytest.mark.parametrize("name", ["../outside.py:X", "/etc/passwd.py:X", "{tmp}/outside.py:X"])
@@ -172,12 +204,20 @@ def test_a_running_cluster_loads_files_from_its_folders_only(tmp_path, name):
     (tmp_path / "outside.py").write_text(FILE)
     inside = tmp_path / "inside"
     inside.mkdir()
+    name = name.format(tmp=tmp_path)
     with pytest.raises(PolicyNotFoundError) as error:
-        find(name.format(tmp=tmp_path), search=[inside])
-    assert "loomcard.policy.path" in error.value.hint
+        find(name, search=[inside])
+    says = f"{name!r}: no such file in the folders that policies may be loaded from"
+    assert (str(error.value), error.value.hint) == (
+        says,
+        f"put it into one of loomcard.policy.path ({inside}), or install it as a package",
+    )
     with pytest.raises(PolicyNotFoundError) as error:
         find("newest.py:Newest", search=[])
-    assert "`loomcard cluster up` takes --policy-path FOLDER" in error.value.hint
+    assert error.value.hint == (
+        "put it into one of loomcard.policy.path (none is configured; `loomcard cluster up` takes"
+        " --policy-path FOLDER), or install it as a package"
+    )
 
 
 def test_two_classes_may_not_share_a_name():
@@ -208,10 +248,15 @@ def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monke
     register("registered")(
         type("Newest", (), {"decide": lambda _, view: view, "plan_api": PLAN_API + 1})
     )
-    for name in (f"{tmp_path}/later_api.py:Newest", "other", "registered"):
-        with pytest.raises(PolicyNotFoundError, match=r"needs version 3 .*has version 2") as error:
+    file = f"{tmp_path}/later_api.py:Newest"
+    for name, where in ((file, file), ("other", "later_api:Newest"), ("registered", "registered")):
+        with pytest.raises(PolicyNotFoundError) as error:
             find(name)
-        assert "install a Loomcard with version 3" in error.value.hint
+        assert (str(error.value), error.value.hint) == (
+            f"{where} needs version 3 of the policy API, and this Loomcard has version 2",
+            "install a Loomcard with version 3, or write the policy for version 2 and state"
+            " plan_api = 2",
+        )
     with pytest.raises(PolicyNotFoundError, match="needs version '1' "):
         find(f"{tmp_path}/text.py:Newest")
     known = {each.name: each for each in names()}
@@ -224,9 +269,13 @@ def test_plan_api_is_no_option(tmp_path):
     """A field of a dataclass is an option, so a configuration could change it."""
     text = FILE.replace("class Newest:", "class Newest:\n    plan_api: int = 1")
     (tmp_path / "field.py").write_text(text)
-    with pytest.raises(PolicyNotFoundError, match="states plan_api as a field") as error:
-        find(f"{tmp_path}/field.py:Newest")
-    assert "write plan_api = 2 without a type" in error.value.hint
+    name = f"{tmp_path}/field.py:Newest"
+    with pytest.raises(PolicyNotFoundError) as error:
+        find(name)
+    assert (str(error.value), error.value.hint) == (
+        f"{name} states plan_api as a field, so that a configuration could change it",
+        "write plan_api = 2 without a type, or with ClassVar[int]",
+    )
 
 
 def test_two_packages_may_not_offer_one_name(monkeypatch):
@@ -238,15 +287,19 @@ def test_two_packages_may_not_offer_one_name(monkeypatch):
     offer(monkeypatch, ours, theirs)
     with pytest.raises(PolicyNotFoundError) as error:
         find("shared")
-    expected = (
-        "two packages offer a policy 'shared': first_package.policies:One and second_package:Two"
+    assert (str(error.value), error.value.hint) == (
+        "two packages offer a policy 'shared': first_package.policies:One and second_package:Two",
+        "uninstall one of them: pip list names them",
     )
-    assert expected in str(error.value)
-    assert "uninstall one of them" in error.value.hint
     assert "two packages" in next(known.summary for known in names() if known.name == "shared")
     offer(monkeypatch, ours, ours)
-    with pytest.raises(PolicyNotFoundError, match="cannot be loaded: ModuleNotFoundError"):
+    with pytest.raises(PolicyNotFoundError) as error:
         find("shared")
+    assert (str(error.value), error.value.hint) == (
+        "policy 'shared' (first_package.policies:One) cannot be loaded: ModuleNotFoundError:"
+        " No module named 'first_package'",
+        "repair, reinstall or uninstall the package that offers it",
+    )
 
 
 def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypatch):
@@ -323,9 +376,11 @@ def test_a_process_that_starts_after_an_edit_runs_what_was_applied(tmp_path, mon
     another_process(monkeypatch)
     counted(tmp_path, "new")
     assert find("counted.py:Counted", **applied(tmp_path, old)).word == "old"
-    [notice] = registry.take_notices()
-    assert "changed after it was applied" in notice
-    assert "Apply the configuration again" in notice
+    assert registry.take_notices() == [
+        f"{tmp_path}/counted.py was changed after it was applied; the text that was applied stays"
+        " in force. Apply the configuration again to use the new one"
+    ]
+    assert registry.take_notices() == []
     another_process(monkeypatch)
     (tmp_path / "counted.py").unlink()
     assert find("counted.py:Counted", **applied(tmp_path, old)).word == "old"
@@ -335,9 +390,12 @@ def test_an_edit_without_a_copy_is_said(tmp_path, monkeypatch):
     """A text that differs from the applied one does not run."""
     old = counted(tmp_path, "old")
     counted(tmp_path, "new")
-    with pytest.raises(PolicyNotFoundError, match="changed after it was applied") as error:
+    with pytest.raises(PolicyNotFoundError) as error:
         find("counted.py:Counted", **applied(tmp_path, old, copies=None))
-    assert "apply the configuration again" in error.value.hint
+    assert (str(error.value), error.value.hint) == (
+        f"{tmp_path}/counted.py was changed after it was applied, and no copy of that text is kept",
+        "apply the configuration again, or put the file back",
+    )
 
 
 @pytest.mark.parametrize("digest", ["../../etc/passwd", "0" * 64, ""])
