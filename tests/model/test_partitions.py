@@ -9,6 +9,22 @@ def node(number: int, memory_mb: int, vcores: int, label: str = "", shared: bool
     return Node(number, f"n{number}:1", "/r", Resource((memory_mb, vcores)), label, "", shared)
 
 
+def test_a_node_lends_nothing_and_has_the_host_of_its_id_unless_it_says_otherwise():
+    plain = Node(1, "h:80:1", "/r", Resource((4, 2)), "")
+    assert (plain.shared, plain.host, plain.capacity, plain.available) == (
+        False, "h:80", (4, 2), (4, 2),
+    )  # fmt: skip
+    assert (Node(1, "h:1", "/r", Resource((4,)), "", "n").host, plain.used) == ("n", (0, 0))
+    assert Node(1, "h", "/r", Resource((4,)), "").host == "h"
+
+
+def test_an_ask_without_a_label_may_use_a_shared_node_while_it_lends():
+    own, lends = node(1, 1, 1, "gpu"), node(2, 1, 1, "gpu", True)
+    assert [own.takes("gpu"), own.takes(""), own.takes("ssd")] == [True, False, False]
+    assert [lends.takes("gpu"), lends.takes(""), lends.takes("ssd")] == [True, True, False]
+    assert [lends.takes("gpu", False), lends.takes("", False)] == [True, False]
+
+
 def joined(*nodes: Node) -> Partitions:
     found = Partitions()
     for each in nodes:

@@ -45,6 +45,28 @@ def full(held: Mapping[str, int], queues: Mapping[str, QueueShare]) -> list[floa
     return windows
 
 
+def test_what_a_configuration_says_of_shares() -> None:
+    """Root has all; a queue that states nothing is guaranteed nothing and may have all. A part is
+    of the parent's, amounts are as stated.
+    """
+    found = config(
+        "{a: {guaranteed: 25%, maximum: 50%, weight: 2}, b: {maximum: {memory_mb: 4096}}, c: {}}"
+    )
+    assert found == {
+        "root": QueueShare(1.0, 1.0, 1.0),
+        "root.a": QueueShare(2.0, 0.25, 0.5),
+        "root.b": QueueShare(1.0, 0.0, {"memory_mb": 4096}),
+        "root.c": QueueShare(1.0, 0.0, 1.0),
+    }
+    bare = {"path": "root", "parent": None, "weight": 3.0}
+    leaf = {"path": "root.a", "parent": 0, "weight": 1.0}
+    assert queue_shares({"queues": [bare, leaf]}) == {
+        "root": QueueShare(3.0, 1.0, 1.0),
+        "root.a": QueueShare(1.0, 0.0, 1.0),
+    }
+    assert queue_shares({}) == {}
+
+
 def test_queues_that_hold_their_guarantees_are_treated_fairly() -> None:
     """They use 75 and 25 of 100, and that much is guaranteed; for halves it would be 0.8."""
     queues = config("{a: {guaranteed: 75%}, b: {guaranteed: 25%}}")

@@ -254,6 +254,29 @@ def test_no_two_runs_have_one_folder() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_a_manifest_without_a_format_or_none_at_all_is_of_this_one(tmp_path: Path) -> None:
+    """As tools write it that add a folder of their own."""
+    write_run(tmp_path, [record()], manifest({}))
+    file = tmp_path / "manifest.json"
+    made = json.loads(file.read_text())
+    del made["format"]
+    file.write_text(json.dumps(made))
+    assert read_run(tmp_path).manifest == made
+    file.unlink()
+    assert read_run(tmp_path).manifest == {}
+
+
+def test_names_are_written_as_they_are(tmp_path: Path) -> None:
+    """In UTF-8: a file is read by people, too."""
+    named = record("é.yml")
+    named.applications[0].id = "Größe"
+    write_run(tmp_path, [named], manifest({"ü.yml": b"x"}))
+    assert "é.yml" in (tmp_path / "results.json").read_text("utf-8")
+    assert "Größe" in (tmp_path / "cells.csv").read_text("utf-8")
+    assert "ü.yml" in (tmp_path / "manifest.json").read_text("utf-8")
+    assert (tmp_path / "results.json").read_text("utf-8").count("\n") == 3  # a line for each run
+
+
 @pytest.mark.parametrize("found", [2, None, "1"])
 def test_a_folder_of_another_version_is_refused(tmp_path: Path, found: object) -> None:
     """Its results are not read: they may differ, or only seem to fit."""

@@ -101,8 +101,9 @@ def test_what_is_advanced_now_is_still_found_in_its_former_place() -> None:
 
 
 def test_a_plan_takes_its_former_verbs() -> None:
-    """The warning names the new verb."""
+    """The warning names the new verb, and the place is the policy's own file."""
     said: list[str] = []
+    places: set[str] = set()
 
     @dataclass(frozen=True)
     class Old:
@@ -119,6 +120,7 @@ def test_a_plan_takes_its_former_verbs() -> None:
                     plan.grant(ask, view.nodes[0])
                     loomcard.fill(plan, order=loomcard.by_priority, hold_after_ms=5)
                 said.extend(str(one.message).partition(";")[0] for one in warned)
+                places.update(one.filename for one in warned)
             with pytest.raises(TypeError, match="unexpected keyword argument 'hold_ms'"):
                 loomcard.fill(plan, order=loomcard.by_priority, hold_ms=5)
             return plan
@@ -130,4 +132,5 @@ def test_a_plan_takes_its_former_verbs() -> None:
     assert "plan.hold is now plan.reserve" in said
     assert "fill(hold_after_ms=...) is now fill(reserve_after_ms=...)" in said
     assert len(said) == 9
+    assert places == {__file__}
     assert json.loads(made.history[-1][1])[1] == 1

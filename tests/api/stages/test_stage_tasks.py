@@ -100,3 +100,21 @@ def test_an_am_is_no_task():
     made.round(0)
     tasks.count({})
     assert (tasks.tasks, tasks.masters) == (2, list(SLOT))
+
+
+def test_when_an_am_has_ended_its_resources_are_counted_no_more():
+    """Also if one task is left, as after the first attempt of an AM that keeps its containers."""
+    made = Cluster(flat("test-counts"), nodes=[(4096, 4)])
+    made.add_app(1)
+    made.ask(1, 1, (512, 1), priority=0, is_am=True)
+    made.ask(1, 1, SLOT)
+    made.round()
+    [app] = made.state.applications.values()
+    tasks = StageTasks(app, None)
+    tasks.count({})
+    assert (tasks.tasks, tasks.masters) == (1, [512, 1])
+    [am] = [container for container in app.containers if container.is_am]
+    made.complete(am.number)
+    tasks.ended(am)
+    tasks.count({})
+    assert (tasks.tasks, tasks.masters) == (1, [0, 0])
