@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import pytest
 
 from loomcard import ClusterView, Plan, PlanError, Reason, Resource
-from loomcard.api.view import asks_below
 from loomcard.api.plan_checks import amounts, whole, word
+from loomcard.api.view import asks_below
 from loomcard.testing import Cluster
 from loomcard.wire import messages as r
 
