@@ -1,4 +1,4 @@
-"""The whole of what is kept of a small run, in every field: its facts, tables, manifest and names."""
+"""The whole of what is kept of a run, in every field: its facts, tables, manifest and names."""
 
 import json
 import platform
