@@ -36,7 +36,7 @@ EXPLAINED = ROOT / "tests" / "mutants.toml"
 PAGE = ROOT / "docs" / "project" / "mutants.md"
 TABLE = "<!-- begin: make mutants WRITE=1 -->\n", "<!-- end -->\n"
 
-CORE = ("model", "engine", "api")
+CORE = ("model", "engine", "api", "wire")
 TESTS = {
     "model/*": CORE,
     "engine/*": CORE,
@@ -45,7 +45,9 @@ TESTS = {
     "config/limits": ("config",),
     "policies/*/paper": ("{folder}",),
 }
-"""The core, and the folders of its tests; mutmut uses those tests that reach a mutant."""
+"""The core, and the folders of its tests; mutmut uses those tests that reach a mutant. Journals are
+written and replayed in those of wire.
+"""
 WHOLE = ("guide_page", "hold_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees")
 """Files with tests that simulate whole clusters, for seconds each: left out."""
 QUICK = "not slow and not docker and not cluster"

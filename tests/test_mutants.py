@@ -1,7 +1,10 @@
 """The settings of `make mutants`: where the core's tests are, which survivors are explained."""
 
 import ast
+import subprocess
+import sys
 import tomllib
+from configparser import ConfigParser
 from pathlib import Path
 
 import mutants
@@ -47,6 +50,28 @@ def test_functions_are_named_as_their_mutants_are() -> None:
     """Each has the line of its `def`; functions inside others belong to these."""
     text = "def f():\n    def inner(): ...\n\nclass A:\n    x: int = 1\n    def g(self): ...\n"
     assert list(mutants.functions(ast.parse(text))) == [("f", 1), ("A.g", 6)]
+
+
+def test_a_test_that_waits_for_ever_has_noticed_the_mutant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options for pytest end it, also where it would catch any exception."""
+    monkeypatch.setattr(mutants, "WORK", tmp_path / "build")
+    monkeypatch.setattr(mutants, "HANG_S", 0.5)
+    folder = mutants.Folder("one", ["model/queue"])
+    folder.prepare()
+    settings = ConfigParser()
+    settings.read(folder.path / "setup.cfg")
+    options = settings["mutmut"]["pytest_add_cli_args"].split()
+    file = tmp_path / "test_hangs.py"
+    file.write_text(
+        "def test_hangs():\n    while True:\n        try:\n            while True: pass\n"
+        "        except BaseException: pass\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", *options, file.name]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert ran.returncode not in mutants.SURVIVED
+    assert b"Timeout" in ran.stderr
 
 
 def test_every_explanation_names_a_module_and_gives_a_reason() -> None:
