@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from loomcard.model.fit_index import SHAPES_KEPT, FirstFit
+from loomcard.model.fit_index import SHAPES_KEPT, FirstFit, FitIndexes
+from loomcard.model.objects import Node
 from loomcard.model.resource import Resource
 
 NODES = 1_000
@@ -59,3 +60,29 @@ def test_a_node_that_gains_room_is_reported_to_few_indexes():
     before = Looked.looks
     fit.touch(nodes[1])
     assert Looked.looks - before <= 4 * SHAPES_KEPT
+
+
+def test_while_partitions_lend_only_their_nodes_are_found_and_for_asks_without_a_label():
+    """Room that such a node gains is found; without lending each label has its own nodes."""
+    one, two, three = (
+        Node(number, f"n{number}:1", "/r", Resource((100, 1)), label, "", label != "")
+        for number, label in ((1, ""), (2, "gpu"), (3, "gpu"))
+    )
+    nodes = {1: one, 2: two, 3: three}
+    fit, size = FitIndexes(nodes), Resource((60, 1))
+    assert [fit.first(size, label) for label in ("", "gpu", "ssd")] == [one, two, None]
+    assert [fit.offers(two, label) for label in ("", "gpu")] == [False, True]
+    fit.shared = {2: two, 3: three}
+    assert [fit.first(size, label) for label in ("", "gpu")] == [two, None]
+    assert [fit.offers(each, "") for each in (one, two)] == [False, True]
+    assert not fit.offers(two, "gpu")
+    two.free[:] = 50, 1
+    assert fit.first(size, "") is three
+    two.free[:] = 60, 1
+    fit.touch(two)
+    assert fit.first(size, "") is two
+    fit.forget()
+    fit.shared = {3: three}
+    assert fit.first(size, "") is three
+    fit.shared = {}
+    assert [fit.first(size, label) for label in ("", "gpu")] == [one, two]

@@ -233,6 +233,10 @@ def test_why_an_ask_could_not_run_on_an_empty_node():
     assert why_never(ask, node) is Reason.NODE_FULL
     ask.relax_locality = False
     assert why_never(ask, node) is Reason.LOCALITY
+    ask.racks = {}
+    assert why_never(ask, node) is Reason.LOCALITY
+    ask.racks, ask.strict_racks, ask.relax_locality = {"/r": 1}, ["/r"], True
+    assert why_never(ask, node) is Reason.LOCALITY  # the rack is named for its hosts alone
     attempt.blacklist = frozenset(["h1", "x"])
     assert why_never(ask, node) is Reason.BLACKLISTED
 
