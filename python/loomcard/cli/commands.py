@@ -27,7 +27,7 @@ COMMANDS: Final = {
     ),
     "install": (
         "loomcard.cli.hadoop.commands:install",
-        "Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml.",
+        "Make Loomcard the scheduler of an existing Hadoop; show the change of yarn-site.xml.",
     ),
     "uninstall": (
         "loomcard.cli.hadoop.commands:uninstall",
@@ -35,7 +35,7 @@ COMMANDS: Final = {
     ),
     "doctor": (
         "loomcard.cli.hadoop.commands:doctor",
-        "Check java, jar, python, policy, secret, ports, versions, clock; exit 1 if one is wrong.",
+        "Check java, jar, links, python, policy, secret, ports, clock; exit 1 if one is wrong.",
     ),
     "submit": (
         "loomcard.cli.cluster.jobs:submit",

@@ -29,6 +29,7 @@ from loomcard.install.installation import (
     read_site,
     same_jar,
 )
+from loomcard.install.linking import link_check
 from loomcard.install.site_file import OURS, SiteFileError
 from loomcard.install.startup import Check, obstacles, queue_checks
 
@@ -87,7 +88,10 @@ def _installation(conf_dir: Path, rm: str | None) -> Iterator[Check]:
     yield Check("scheduler", scheduler + by, "" if ours else remedy)
     yield from obstacles(site, {}, None) if ours else ()
     yield from _former(site, again)
-    yield _jar(Path(record.get("jar_dir", "")), again)
+    jar_dir = Path(record.get("jar_dir", ""))
+    yield _jar(jar_dir, again)
+    if jar_dir.name:
+        yield link_check(conf_dir, jar_dir)
     yield _python(site.get("loomcard.python", "python3"), again)
     yield _policy(site.get("loomcard.setup.path"), again)
     yield from _queues(site, rm)
@@ -189,9 +193,7 @@ def _resource_manager(rm: str) -> Iterator[Check]:
     except RestError as error:
         yield Check("ResourceManager", str(error), error.hint)
         return
-    hadoop = str(info.get("hadoopVersion", "?"))
-    supported = ".".join(hadoop.split(".")[:2]) in paths.hadoop_lines()
-    yield Check("versions", f"Hadoop {hadoop}", "" if supported else "docs/operate/hadoop-lines.md")
+    yield Check("versions", f"Hadoop {info.get('hadoopVersion', '?')}")
     bridge = (document.get("bridge") or {}).get("state")
     if bridge is None:
         said = f"another scheduler runs: {document.get('type', '?')}"

@@ -22,6 +22,7 @@ from loomcard.cluster import paths
 from loomcard.install.applications import Running
 from loomcard.install.hadoop_conf import SITE
 from loomcard.install.installation import SETUP, Plan, shim_jars
+from loomcard.install.linking import class_path
 from loomcard.install.site_file import SiteFileError
 
 DEADLINE_S: Final = 300.0
@@ -87,12 +88,15 @@ def rehearse(planned: Plan) -> Rehearsal:
     and PlaceError without a Java.
     """
     java = paths.java_home() / "bin" / "java"
-    class_path = _class_path(planned)
+    try:
+        hadoop = class_path(planned.wishes.conf_dir, planned.wishes.jar_dir)
+    except SiteFileError as error:
+        raise SiteFileError(f"no rehearsal: {error}", error.hint) from None
     folder = Path(tempfile.mkdtemp(prefix="loomcard-rehearsal-"))
     result = Rehearsal({}, folder / "rehearsal.log")
     try:
         _lay_out(planned, folder)
-        result = Rehearsal(_report(java, class_path, folder, result.log), result.log)
+        result = Rehearsal(_report(java, hadoop, folder, result.log), result.log)
     finally:
         _remove(folder, None if result.well else result.log)
     if result.report.get("failed") == "copy the state":
@@ -103,7 +107,7 @@ def rehearse(planned: Plan) -> Rehearsal:
     return result
 
 
-def _report(java: Path, class_path: str, folder: Path, log: Path) -> dict[str, Any]:
+def _report(java: Path, hadoop: str, folder: Path, log: Path) -> dict[str, Any]:
     command = [
         str(java),
         "-XX:+UseSerialGC",
@@ -116,7 +120,7 @@ def _report(java: Path, class_path: str, folder: Path, log: Path) -> dict[str, A
     ]
     own = os.pathsep.join(str(each) for each in (folder / "conf", *shim_jars()))
     environment = os.environ | {
-        "CLASSPATH": f"{own}{os.pathsep}{class_path}",
+        "CLASSPATH": f"{own}{os.pathsep}{hadoop}",
         # For Java 9 and newer; Java 8 knows neither the option nor this variable.
         "JDK_JAVA_OPTIONS": "--add-opens=java.base/java.lang=ALL-UNNAMED",
     }
@@ -180,31 +184,6 @@ def _lay_out(planned: Plan, folder: Path) -> None:
     written = Path(planned.conf.get("loomcard.setup.path"))
     if planned.setup is not None and written == planned.wishes.conf_dir / SETUP:
         (folder / "setup.json").write_text(planned.setup, encoding="utf-8")
-
-
-def _class_path(planned: Plan) -> str:
-    """Return the daemons' class path: from `yarn classpath`, otherwise all jars beside ours."""
-    conf_dir, jar_dir = planned.wishes.conf_dir, planned.wishes.jar_dir
-    homes = [os.environ.get("HADOOP_HOME"), *(str(each) for each in list(jar_dir.parents)[3:4])]
-    for yarn in (Path(home) / "bin" / "yarn" for home in homes if home):
-        said = _said(str(yarn), "--config", str(conf_dir), "classpath") if yarn.is_file() else ""
-        if said:
-            return f"{conf_dir}{os.pathsep}{said.splitlines()[-1]}"
-    if not any(jar_dir.glob("hadoop-yarn-server-resourcemanager-*.jar")):
-        raise SiteFileError(
-            f"no rehearsal: neither `yarn` nor Hadoop's jars are found by {jar_dir}",
-            "set HADOOP_HOME, or name by --jar-dir the folder of Hadoop's jars",
-        )
-    return f"{conf_dir}{os.pathsep}{jar_dir}/*"
-
-
-def _said(*command: str) -> str:
-    """Return what a program prints; nothing if it fails or does not end."""
-    with suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(  # noqa: S603 (Hadoop's own)
-            command, capture_output=True, text=True, check=True, timeout=_MARGIN_S
-        ).stdout.strip()
-    return ""
 
 
 def _last_line(log: Path) -> str:

@@ -13,6 +13,7 @@ from loomcard.install import doctor as health
 from loomcard.install import hadoop_conf as hadoop
 from loomcard.install import installation, queues, rehearsal
 from loomcard.install.applications import Running, running
+from loomcard.install.linking import link_check
 from loomcard.install.site_file import SiteFileError
 from loomcard.install.startup import Check, obstacles, queue_checks
 
@@ -73,7 +74,7 @@ def install(
     rehearse: Rehearse = False,
     force: Force = False,
 ) -> None:
-    """Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml."""
+    """Make Loomcard the scheduler of an existing Hadoop; show the change of yarn-site.xml."""
     installation.read_site(hadoop_conf)  # report a wrong folder first, before what else is missing
     if jar_dir is None:
         home = os.environ.get("HADOOP_HOME")
@@ -123,6 +124,11 @@ def _refuse_an_outage(planned: installation.Plan, known: Running | None, *, forc
         *obstacles(planned.conf, planned.wanted, conf_dir / installation.SETUP),
         *queue_checks(planned.conf, governing, known, before),
     ]
+    links = link_check(conf_dir, planned.wishes.jar_dir)
+    if links.well:
+        typer.echo(f"links: {links.said}")
+    else:
+        found.append(links)
     for each in found:
         remedy = f" ({each.remedy})" if each.remedy else ""
         typer.echo(
@@ -172,7 +178,7 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check java, jar, python, policy, secret, ports, versions, clock; exit 1 if one is wrong."""
+    """Check java, jar, links, python, policy, secret, ports, clock; exit 1 if one is wrong."""
     conf_dir = hadoop_conf.absolute() if hadoop_conf is not None else None
     found = list(health.checks(conf_dir, rm))
     if as_json:

@@ -6,8 +6,6 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.Set;
-import org.apache.hadoop.util.VersionInfo;
-import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
 
 /**
  * A call into YARN that has another form in some releases of Hadoop. The first form that is present
@@ -114,19 +112,6 @@ final class Form {
   MethodHandle orNothing() {
     return found != null ? found : MethodHandles.dropArguments(
         MethodHandles.constant(Object.class, null), 0, type.parameterList());
-  }
-
-  /**
-   * Checks that nothing is missing.
-   *
-   * @throws YarnRuntimeException that says what this Hadoop lacks
-   */
-  static void require(Set<String> missing) {
-    if (!missing.isEmpty()) {
-      throw new YarnRuntimeException("Loomcard cannot schedule for Hadoop "
-          + VersionInfo.getVersion() + ", whose YARN has no " + String.join(", no ", missing)
-          + ": use Hadoop 2.10 or 3.1 to 3.5, or another scheduler");
-    }
   }
 
   /** Calls a handle. What it throws passes unchanged. */

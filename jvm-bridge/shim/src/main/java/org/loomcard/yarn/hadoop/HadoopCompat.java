@@ -52,7 +52,7 @@ public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N exte
   /** Refuses a Hadoop that lacks what the scheduler calls: the ResourceManager does not start. */
   @Override
   public void serviceInit(Configuration conf) throws Exception {
-    HadoopCalls.require();
+    LinkCheck.require();
     super.serviceInit(conf);
   }
 
