@@ -9,6 +9,7 @@ import pytest
 
 from loomcard.cluster import hadoop_config as rendering
 from loomcard.cluster import paths
+from loomcard.cluster.embedded_config import LocalSettings, render_conf
 from loomcard.cluster.hadoop_config import (
     CAPACITY_SCHEDULER,
     FAIR_SCHEDULER,
@@ -186,6 +187,34 @@ def test_the_list_of_names_is_the_jars() -> None:
     except PlaceError as error:
         pytest.skip(f"{error}; {error.hint}")
     assert (template_root() / "3.4" / "names.txt").read_text() == names_text(names_in_jars(jars))
+
+
+@pytest.mark.cluster  # needs the jars of LOOMCARD_HADOOP, which `make lines` fetches
+def test_another_line_knows_the_names_or_it_is_said_why_not(tmp_path: Path) -> None:
+    """All lines have one set of templates. Each property that a line lacks is listed with the
+    reason why that is harmless, and no other.
+    """
+    line, jars = paths.hadoop_line(), paths.jars()
+    known = KnownNames.load(template_root() / paths.BUILT_WITH, line, jars)
+    written: dict[str, set[str]] = {site: set() for site in known.defaults}
+    own = embedded_settings(tmp_path, jars, racks={"n1": "/r1"})
+    pair, fair = compose_settings(ha=True), compose_settings(FAIR_SCHEDULER)
+    for number, settings in enumerate((own, compose_settings(), pair, fair)):
+        for file in render(tmp_path / str(number), settings):
+            if (site := file.name.removesuffix("-site.xml")) in written:
+                written[site] |= set(properties(file))
+    virtual = LocalSettings(run_dir=tmp_path / "virtual", virtual=True)
+    for file in render_conf(virtual):
+        if (site := file.name.removesuffix("-site.xml")) in written:
+            written[site] |= set(properties(file))
+    assert len(written["yarn"]) > 50
+    assert [each for site in written for each in known.unknown(site, sorted(written[site]))] == []
+    every = KnownNames.load(template_root() / paths.BUILT_WITH).allowed
+    for exception in [each for each in known.allowed if each not in every]:
+        assert len(exception.reason) > 20
+        names = written[exception.site]
+        assert any(exception.pattern.fullmatch(name) for name in names)
+        assert not any(map(exception.pattern.fullmatch, known.defaults[exception.site]))
 
 
 def test_the_folders_of_policies_reach_the_resource_manager(tmp_path: Path) -> None:

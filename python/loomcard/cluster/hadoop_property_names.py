@@ -37,21 +37,18 @@ class KnownNames:
     allowed: tuple[Allowed, ...]
 
     @classmethod
-    def load(cls, line_dir: Path) -> KnownNames:
-        """Read `names.txt` and `allowed.toml` of one line's template folder."""
-        sections: dict[str, set[str]] = {site: set() for site in SITES}
-        site = ""
-        for line in (line_dir / "names.txt").read_text().splitlines():
-            if line.startswith("["):
-                site = line.strip("[]")
-            elif line and not line.startswith("#"):
-                sections[site].add(line)
+    def load(cls, line_dir: Path, line: str = "", jars: Path | None = None) -> KnownNames:
+        """Read `names.txt` and `allowed.toml` of a template folder. Another `line`, which has the
+        same templates, knows the names in its `jars`; what it alone lacks is allowed too.
+        """
         document = tomllib.loads((line_dir / "allowed.toml").read_text())
         allowed = tuple(
             Allowed(entry["site"], re.compile(entry["pattern"]), entry["reason"])
             for entry in document["allowed"]
+            if line in entry.get("lines", [line])
         )
-        return cls({site: frozenset(names) for site, names in sections.items()}, allowed)
+        names = _listed(line_dir) if jars is None else names_in_jars(jars)
+        return cls({site: frozenset(each) for site, each in names.items()}, allowed)
 
     def unknown(self, site: str, names: Iterable[str]) -> list[str]:
         """Return one sentence for each name that may not be set in `<site>-site.xml`."""
@@ -70,6 +67,17 @@ class KnownNames:
         nearest = difflib.get_close_matches(name, self.defaults[site], n=1)
         meant = f"; did you mean {nearest[0]}?" if nearest else ""
         return f"{site}-site.xml: unknown property {name}{meant}"
+
+
+def _listed(line_dir: Path) -> dict[str, list[str]]:
+    sections: dict[str, list[str]] = {site: [] for site in SITES}
+    site = ""
+    for line in (line_dir / "names.txt").read_text().splitlines():
+        if line.startswith("["):
+            site = line.strip("[]")
+        elif line and not line.startswith("#"):
+            sections[site].append(line)
+    return sections
 
 
 def property_names(xml: str | bytes) -> list[str]:
