@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from loomcard.cluster import paths
+from loomcard.install.linking import class_path
+from loomcard.install.site_file import SiteFileError
 from tests.install.test_by_hand import DEADLINE_S, RESOURCE_MANAGER, Hadoop, loomcard
-
-pytestmark = pytest.mark.cluster
 
 SCHEDULER = "org/apache/hadoop/yarn/server/resourcemanager/scheduler"
 GONE = f"{SCHEDULER}/event/ContainerPreemptEvent"
@@ -54,6 +54,7 @@ def options(hadoop: Hadoop) -> list[str]:
     return [word for name, folder in places.items() for word in (name, str(folder))]
 
 
+@pytest.mark.cluster
 def test_install_names_what_is_missing_and_changes_nothing(hadoop: Hadoop) -> None:
     """The sentence has symbols, release and remedy, and the exit status is 2."""
     before = {file: file.read_bytes() for file in hadoop.conf.iterdir()}, [*hadoop.lib.iterdir()]
@@ -65,6 +66,7 @@ def test_install_names_what_is_missing_and_changes_nothing(hadoop: Hadoop) -> No
     assert after == before
 
 
+@pytest.mark.cluster
 def test_the_doctor_names_what_is_missing(hadoop: Hadoop) -> None:
     """It also says so of a Hadoop that has all, before and after an upgrade of Hadoop."""
     loomcard(hadoop, "install", *options(hadoop), "--force")
@@ -77,6 +79,7 @@ def test_the_doctor_names_what_is_missing(hadoop: Hadoop) -> None:
     assert " has every class and method that the scheduler calls" in said
 
 
+@pytest.mark.cluster
 def test_the_resource_manager_does_not_start(hadoop: Hadoop) -> None:
     """It ends at its start, before it serves, and its log has the sentence."""
     loomcard(hadoop, "install", *options(hadoop), "--force")
@@ -85,3 +88,26 @@ def test_the_resource_manager_does_not_start(hadoop: Hadoop) -> None:
     assert f", {LACKS}: {REMEDY}\n" in log
     assert "NoClassDefFoundError" not in log
     assert "NoSuchMethodError" not in log
+
+
+def test_the_class_path_is_that_of_the_nearest_yarn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`HADOOP_HOME` comes first; the path is for a folder without Hadoop's jars alone."""
+    conf, jars = tmp_path / "conf", tmp_path / "jars"
+    jars.mkdir()
+    for name in ("home", "path"):
+        yarn = tmp_path / name / "bin" / "yarn"
+        yarn.parent.mkdir(parents=True)
+        yarn.write_text(f"#!/bin/sh\necho a warning >&2\necho {name}:$2:$3\n")
+        yarn.chmod(0o755)
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    with pytest.raises(SiteFileError, match="neither `yarn` nor Hadoop's jars are found by"):
+        class_path(conf, jars)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path' / 'bin'}:/usr/bin:/bin")
+    assert class_path(conf, jars) == f"{conf}:path:{conf}:classpath"
+    (jars / "hadoop-yarn-server-resourcemanager-3.4.2.jar").touch()
+    assert class_path(conf, jars) == f"{conf}:{jars}/*"
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path / "home"))
+    assert class_path(conf, jars) == f"{conf}:home:{conf}:classpath"

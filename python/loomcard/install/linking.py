@@ -6,6 +6,7 @@ compared: vendors bring methods of later releases back.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -22,15 +23,20 @@ _PATIENCE_S: Final = 60.0
 
 
 def class_path(conf_dir: Path, jar_dir: Path) -> str:
-    """Return the daemons' class path: from `yarn classpath`, otherwise all jars in `jar_dir`.
-    Raises SiteFileError if it is not known here.
+    """Return the daemons' class path: from `yarn classpath` of `HADOOP_HOME` or of the Hadoop
+    around `jar_dir`, otherwise all jars in `jar_dir`, otherwise from the `yarn` on the path. Raises
+    SiteFileError if none of them is there.
     """
     homes = [os.environ.get("HADOOP_HOME"), *(str(each) for each in list(jar_dir.parents)[3:4])]
-    for yarn in (Path(home) / "bin" / "yarn" for home in homes if home):
+    programs = [Path(home) / "bin" / "yarn" for home in homes if home]
+    beside = any(jar_dir.glob("hadoop-yarn-server-resourcemanager-*.jar"))
+    if not beside and (found := shutil.which("yarn")) is not None:
+        programs.append(Path(found))
+    for yarn in programs:
         said = _said(str(yarn), "--config", str(conf_dir), "classpath") if yarn.is_file() else ""
         if said:
             return f"{conf_dir}{os.pathsep}{said.splitlines()[-1]}"
-    if not any(jar_dir.glob("hadoop-yarn-server-resourcemanager-*.jar")):
+    if not beside:
         raise SiteFileError(
             f"neither `yarn` nor Hadoop's jars are found by {jar_dir}",
             "set HADOOP_HOME, or name by --jar-dir the folder of Hadoop's jars",
