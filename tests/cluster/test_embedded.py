@@ -16,7 +16,7 @@ import requests
 from typer.testing import CliRunner
 
 from loomcard.cli.policy.commands import policy
-from loomcard.cluster import start_up
+from loomcard.cluster import paths, start_up
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
 from loomcard.cluster.example_jobs import Program, example
@@ -128,7 +128,9 @@ def test_the_scheduler_puts_its_web_side_in_itself(cluster: LocalCluster) -> Non
 
 
 def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> None:
-    """Its JVM maps the archive of classes, or shall write one; its key is the one that is kept."""
+    """Its JVM maps the archive of classes, or shall write one; its key is the one that is kept. Up
+    to 3.2 a ResourceManager makes no key.
+    """
     memory = Path(f"/proc/{cluster.pid}/maps").read_text()
     words = command_line(cluster.pid)
     assert ("class-data" in memory) == ("-XX:SharedArchiveFile=" in words)
@@ -136,8 +138,8 @@ def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> N
     state = cluster.run_dir / "rm-state"
     assert state.stat().st_mode & 0o777 == 0o700
     kept = start_up.kept_key()
-    assert kept is not None
-    assert [file.read_bytes() for file in sorted(state.glob("*/ProxyCARoot/ca*"))] == kept
+    assert kept is not None or paths.hadoop_line() in ("2.10", "3.1", "3.2")
+    assert [file.read_bytes() for file in sorted(state.glob("*/ProxyCARoot/ca*"))] == (kept or [])
 
 
 def test_every_container_of_pi_is_allocated_by_the_policy(
@@ -182,7 +184,8 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
 
     def all_is_reported() -> bool:
         root = bean(cluster, "QueueMetrics,q0=root")
-        capacity = bean(cluster, "ClusterMetrics")["CapabilityMB"]
+        nodes = cluster.rest.nodes()
+        capacity = sum(each["usedMemoryMB"] + each["availMemoryMB"] for each in nodes)
         return bool(0 < capacity == root["AllocatedMB"] + root["AvailableMB"])
 
     until(the_job_is_reported, "the job and its first delay are reported")
