@@ -35,7 +35,11 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
         "golden": [["make", "-s", "golden"]],
     },
     "rest": {
-        "python": [[*PYTEST, "-m", f"not ({QUICK})"]],
+        # One line after the other, and none beside other tests: each is a cluster with its jobs.
+        "python": [
+            [*PYTEST, "-m", f"not ({QUICK})"],
+            [sys.executable, "tests/lines.py", "3.1", "3.3", "3.5"],
+        ],
         "java": [
             [*MAVEN, "-Perror-prone", "-pl", "shim", "compile"],
             ["make", "-s", "link"],

@@ -1,13 +1,31 @@
 #!/usr/bin/env bash
-# fetch.sh RELEASE...: the jars of these releases of Hadoop that the scheduler uses, into target/hadoop/RELEASE. One run of
-# Maven for all of them: only a list in a pom can name one artifact in several versions.
+# fetch.sh RELEASE|LINE.txt...: the jars of these releases of Hadoop that the scheduler uses, into target/hadoop/RELEASE; all jars
+# of a list of hadoop-jars, into target/jars/LINE. One run of Maven for all of them, which knows this machine's mirrors: only a
+# list in a pom can name one artifact in several versions.
 set -euo pipefail
 mkdir -p "$(dirname "$0")/target" && cd "$(dirname "$0")/target"
 item() {
-  [ -f "hadoop/$release/$2-$3.jar" ] || echo "<artifactItem><groupId>$1</groupId><artifactId>$2</artifactId>\
-<version>$3</version><outputDirectory>hadoop/$release</outputDirectory></artifactItem>"
+  [ -f "$folder/$2-$3${4:+-$4}.jar" ] || echo "<artifactItem><groupId>$1</groupId><artifactId>$2</artifactId>\
+<version>$3</version><classifier>${4:-}</classifier><outputDirectory>$folder</outputDirectory></artifactItem>"
+}
+listed() {
+  while read -r _ _ path; do
+    IFS=/ read -r -a parts <<< "$path" # GROUP/ARTIFACT/VERSION/ARTIFACT-VERSION[-CLASSIFIER].jar
+    artifact=${parts[-3]} version=${parts[-2]} file=${parts[-1]}
+    group=${path%/"$artifact"/*} rest=${file#"$artifact-$version"}
+    rest=${rest%.jar}
+    item "${group//\//.}" "$artifact" "$version" "${rest#-}"
+  done < "../../../hadoop-jars/$1"
 }
 items=$(for release; do
+  folder=hadoop/$release
+  case $release in
+  *.txt)
+    folder=jars/${release%.txt}
+    listed "$release"
+    continue
+    ;;
+  esac
   for name in common auth yarn-{api,common,server-common,server-resourcemanager,server-nodemanager}; do
     item org.apache.hadoop "hadoop-$name" "$release"
   done
@@ -16,7 +34,7 @@ items=$(for release; do
   item commons-collections commons-collections 3.2.2
 done)
 [ -n "$items" ] || exit 0
-echo "lines: fetching jars of Hadoop (the first time some 190 MB)"
+echo "lines: fetching jars of Hadoop (the first time some 190 MB, 100 MB for a list)"
 cat > fetch.xml <<X
 <project><modelVersion>4.0.0</modelVersion><groupId>org.loomcard</groupId><artifactId>lines</artifactId>
 <version>0</version><packaging>pom</packaging><build><plugins><plugin>
