@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from getpass import getuser
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,14 @@ from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
 from loomcard.experiments.capsule import opened, show
 from loomcard.player.container_ids import ContainerKey
-from processes import command_line, of_mirror, of_nodes, of_resource_manager, policy_process
+from processes import (
+    command_line,
+    of_mirror,
+    of_nodes,
+    of_resource_manager,
+    pids,
+    policy_process,
+)
 from waiting import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -76,6 +84,30 @@ def tasks(cluster: LocalCluster, application: str) -> list[str]:
         for run in read_runs(cluster.container_times)
         if run.application == application and not run.is_am and run.ended_ms is None
     ]
+
+
+@contextmanager
+def held(cluster: LocalCluster, application: str, count: int) -> Iterator[None]:
+    """Wait until so many tasks run, and keep them running while the block does, however fast this
+    machine is: their processes are stopped until then.
+    """
+    stopped: set[int] = set()
+
+    def all_are_stopped() -> bool:
+        running = tasks(cluster, application)
+        for pid in set(pids()) - stopped:
+            if any(container in command_line(pid) for container in running):
+                os.kill(pid, signal.SIGSTOP)
+                stopped.add(pid)
+        return len(running) == count
+
+    try:
+        until(all_are_stopped, f"{count} tasks run")
+        yield
+    finally:
+        for pid in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def ran(cluster: LocalCluster, application: str) -> int:
@@ -202,17 +234,16 @@ def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: S
     succeeds.
     """
     version = status(cluster)["config"]["version"]
-    job = submit(sleep_job(4, 25_000))
+    job = submit(sleep_job(4, 5_000))
     application = job.application()
-    until(lambda: len(tasks(cluster, application)) == 4, "four tasks run")
-    running = all_agree(cluster)
-    assert {container[0] for container in running} == {application}
-
-    applied = cluster.rest.apply_policy("version: 1\nkind: policy\npolicy: drf\n", "drf.yml")
-    assert applied["version"] == version + 1
-    now = status(cluster)["config"]
-    assert (now["version"], now["source"]) == (version + 1, "drf.yml")
-    assert all_agree(cluster) <= running
+    with held(cluster, application, 4):
+        running = all_agree(cluster)
+        assert {container[0] for container in running} == {application}
+        applied = cluster.rest.apply_policy("version: 1\nkind: policy\npolicy: drf\n", "drf.yml")
+        assert applied["version"] == version + 1
+        now = status(cluster)["config"]
+        assert (now["version"], now["source"]) == (version + 1, "drf.yml")
+        assert all_agree(cluster) == running
     succeeded(cluster, job)
     assert ran(cluster, application) == 5, "a container was lost, and its task ran again"
     assert replay(cluster.journal_dir) == []
@@ -325,14 +356,14 @@ def test_a_job_keeps_its_containers_over_an_rm_restart(
     cluster: LocalCluster, submit: Submit
 ) -> None:
     """Work-preserving recovery: the same containers continue in the same attempt, and are known."""
-    job = submit(sleep_job(3, 30_000))
+    job = submit(sleep_job(3, 5_000))
     application = job.application()
-    until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")
-    before = all_agree(cluster)
-    config, history = status(cluster)["config"], cluster.rest.policy_history()
-    assert history[0]["version"] == config["version"]
-    cluster.restart_resource_manager()
-    assert all_agree(cluster) <= before
+    with held(cluster, application, 3):
+        before = all_agree(cluster)
+        config, history = status(cluster)["config"], cluster.rest.policy_history()
+        assert history[0]["version"] == config["version"]
+        cluster.restart_resource_manager()
+        assert all_agree(cluster) == before
     assert status(cluster)["config"] == config
     assert cluster.rest.policy_history() == history
     succeeded(cluster, job)
