@@ -89,7 +89,7 @@ link: setup  ## does the scheduler's jar link with each of these releases of Had
 	@jvm-bridge/lines/fetch.sh $(RELEASES)
 	@$(MVN)/lines test
 
-lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; a minute and a half for each
+lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each
 	@$(BIN)/python tests/lines.py $(LINES)
 
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK

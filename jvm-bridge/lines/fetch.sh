@@ -26,7 +26,7 @@ items=$(for release; do
     continue
     ;;
   esac
-  for name in common auth yarn-{api,common,server-common,server-resourcemanager,server-nodemanager}; do
+  for name in common auth yarn-{api,common,server-common,server-resourcemanager,server-nodemanager,server-web-proxy}; do
     item org.apache.hadoop "hadoop-$name" "$release"
   done
   # Of other libraries, what 3.4.2 does without.
