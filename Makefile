@@ -21,7 +21,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 # The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
-RELEASES := 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
+RELEASES := 2.10.1 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.3 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
 .PHONY: help setup python environment demo test rest test-all lint docs unit coverage java link lines lock explore golden yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
 .NOTPARALLEL:
