@@ -3,6 +3,8 @@
 ``python tests/lines.py [LINE...]``, with lines such as 3.3; without one, every line that Loomcard
 supports. Its jars come with Maven at the first run, and are kept where `loomcard cluster fetch`
 keeps them. When the cluster has ended, its journal replays; it must not say which line recorded it.
+``--on docker`` runs the tests of the compose cluster instead, in an image of the line. ``--only``
+chooses tests as pytest's ``-k`` does.
 A cell is the time of a test in seconds, or what became of it. Logs, results and the journal are in
 build/lines/LINE. Exit status 1 if a test failed on any line.
 """
@@ -33,14 +35,20 @@ from loomcard.wire.messages import Hello
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "lines"
-TESTS = ["tests/cluster/test_embedded.py", "tests/cluster/test_hadoop_config.py"]
+TESTS = {
+    "local": ["tests/cluster/test_embedded.py", "tests/cluster/test_hadoop_config.py"],
+    "docker": ["tests/cluster/test_compose.py"],
+}
 OF_ANY_LINE = ("third_partys_policy", "two_clusters")
 """Tests of Python alone, which `make test` runs."""
 LISTS = ROOT / "hadoop-jars"
 FETCH = ROOT / "jvm-bridge" / "lines" / "fetch.sh"
 FETCHED = ROOT / "jvm-bridge" / "lines" / "target" / "jars"
 JOURNAL = "journal replays"
-LINES = ("2.10", "3.1", "3.2", "3.3", "3.4", "3.5")
+LINES = {
+    "local": ("2.10", "3.1", "3.2", "3.3", "3.4", "3.5"),
+    "docker": ("2.10", "3.3", "3.4", "3.5"),
+}
 HELLO_RELEASE = 1 + Hello.__struct_fields__.index("hadoop_version")
 """Its place in the handshake's text, after the tag."""
 OUTCOMES = {"failure": "FAILED", "error": "ERROR", "skipped": "skipped"}
@@ -62,24 +70,27 @@ def provide(line: str) -> None:
     shutil.rmtree(FETCHED / line, ignore_errors=True)
 
 
-def run(line: str) -> dict[str, str]:
+def run(line: str, on: str, only: str) -> dict[str, str]:
     """Run the tests on one line; return each test's cell, and the time of all as ``together``."""
     begin = time.monotonic()
-    folder = FOLDER / line
+    folder = _folder(line, on)
     folder.mkdir(parents=True, exist_ok=True)
     results = folder / "results.xml"
     results.unlink(missing_ok=True)
-    provide(line)
-    chosen = ["-m", "cluster", "-k", " and ".join(f"not {name}" for name in OF_ANY_LINE)]
+    if on == "local":
+        provide(line)
+    wanted = [f"not {name}" for name in OF_ANY_LINE] + ([f"({only})"] if only else [])
+    chosen = ["-m", "cluster or docker", "-k", " and ".join(wanted)]
     pytest = [sys.executable, "-m", "pytest", *chosen, "-n", "0", f"--junitxml={results}"]
     with (folder / "log").open("wb") as log:
         subprocess.run(
-            [*pytest, f"--basetemp={folder / 'tmp'}", *TESTS], cwd=ROOT,
+            [*pytest, f"--basetemp={folder / 'tmp'}", *TESTS[on]], cwd=ROOT,
             env=os.environ | {"LOOMCARD_HADOOP": line}, stdout=log, stderr=subprocess.STDOUT,
             check=False,
         )  # fmt: skip
         cells = read(results) if results.exists() else {}
-        cells[JOURNAL] = replayed(folder, log)
+        if on == "local":
+            cells[JOURNAL] = replayed(folder, log)
     return cells | {"together": f"{time.monotonic() - begin:.1f}"}
 
 
@@ -124,6 +135,10 @@ def policies(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
+def _folder(line: str, on: str) -> Path:
+    return FOLDER / (line if on == "local" else f"{line}-{on}")
+
+
 def read(results: Path) -> dict[str, str]:
     """Return the cell of each test in pytest's XML file, and the time of all."""
     cells = {}
@@ -152,12 +167,16 @@ def table(found: dict[str, dict[str, str]]) -> Table:
 def main() -> int:
     """Run line after line; the table comes last."""
     parser = argparse.ArgumentParser(prog="lines", description="the cluster's tests on each line")
-    parser.add_argument("lines", nargs="*", default=LINES, help="such as 3.3")
+    parser.add_argument("lines", nargs="*", help="such as 3.3")
+    parser.add_argument("--on", choices=list(TESTS), default="local", help="the kind of cluster")
+    parser.add_argument("--only", default="", help="some tests, as pytest's -k chooses them")
+    given = parser.parse_args()
     found: dict[str, dict[str, str]] = {}
-    for line in parser.parse_args().lines:
-        found[line] = run(line)
+    for line in given.lines or LINES[given.on]:
+        found[line] = run(line, given.on, given.only)
         word = "FAILED" if failed(found[line]) else "passed"
-        print(f"Hadoop {line}: {word} in {found[line]['together']} s; {FOLDER / line}", flush=True)
+        seconds, folder = found[line]["together"], _folder(line, given.on)
+        print(f"Hadoop {line}: {word} in {seconds} s; {folder}", flush=True)
     Console(width=160).print(table(found))
     return int(any(map(failed, found.values())))
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 POMS = sorted(ROOT.glob("jvm-bridge/**/pom.xml"))
 PLACES = [
     *((pom, r"loomcard-(?:parent|sls|yarn-tests)</artifactId>\s*<version>([^<]+)") for pom in POMS),
-    (ROOT / "docker-compose.yml", r"image: loomcard[\w-]*:(\S+)"),
+    (ROOT / "docker-compose.yml", r"image: loomcard[\w-]*:(\d[^\s-]*)"),
     (ROOT / "CHANGELOG.md", r"## \[(\d[^]]*)\]"),
 ]
 

@@ -62,11 +62,11 @@ HONOURED: list[tuple[str, list[str], Callable[[Seen], bool]]] = [
     ("docker", ["--node-memory-mb", "4096"], is_("node_memory_mb", 4096)),
     ("docker", ["--node-vcores", "3"], is_("node_vcores", 3)),
     ("docker", ["--scheduler", "stock:fifo"], is_("scheduler_class", FIFO_SCHEDULER)),
+    ("docker", ["--hadoop", "3.3"], lambda _: paths.hadoop_line() == "3.3"),
     ("docker", ["--ha"], lambda seen: len(seen["resourcemanagers"]) == 2),
 ]
 REFUSED = [
     ("local", ["--ha"], "--ha: the embedded cluster has one ResourceManager"),
-    ("docker", ["--hadoop", "3.3"], "--hadoop 3.3: the image has Hadoop 3.4"),
     ("docker", ["--policy-path", "mine"], "--policy-path mine: the compose cluster's containers"),
 ]
 

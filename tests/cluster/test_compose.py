@@ -17,7 +17,9 @@ from testcontainers.compose import DockerCompose
 from typer.testing import CliRunner
 
 import waiting
+from loomcard.cli.app import run
 from loomcard.cli.policy.commands import policy
+from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.rm_client import Document, ResourceManagerClient
 from loomcard.config.source import resolve
@@ -197,6 +199,38 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     assert document["bridge"]["restarts"] == 0
 
 
+def test_one_job_runs_under_three_policies(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """dress, hdrf and carbyne follow one another by `policy apply` while a MapReduce job runs. Each
+    allocates containers of it, `status` names each, and no container is lost.
+    """
+    monkeypatch.setenv("COMPOSE_PROJECT_NAME", cluster.project)
+    names = ("dress", "hdrf", "carbyne")
+
+    def apply(name: str) -> int:
+        assert run(["policy", "apply", name, "--on", "docker"]) == 0
+        capsys.readouterr()
+        assert run(["status", "--rm", cluster.rm.url]) == 0
+        assert f"policy {name}, version " in capsys.readouterr().out
+        return int(cluster.document()["allocations"]["policy"])
+
+    before = first = apply(names[0])
+    maps = ("-m", "30", "-mt", "8000", "-Dmapreduce.map.speculative=false")
+    job = cluster.client("bob", "example", "sleep", *maps, "-r", "1", "-rt", "100")
+    for name in names[1:]:
+        wait_until(lambda: cluster.document()["allocations"]["policy"] >= first + 4)
+        first = apply(name)
+    wait_until(lambda: cluster.document()["allocations"]["policy"] >= first + 4)
+    output = ended(job)
+    assert "completed successfully" in output
+    assert not re.search("(Killed|Failed) (map|reduce) tasks", output)
+    after = cluster.document()
+    assert after["allocations"]["policy"] - before >= 32
+    assert after["allocations"]["fallback"] == 0
+    assert after["bridge"]["restarts"] == 0
+
+
 def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> None:
     """The player acts for unmanaged applications and for AM containers. Tasks are processes on the
     NodeManagers, whose own times are in the record. Afterwards the earlier configuration is active
@@ -326,6 +360,17 @@ def test_node_managers_scale_to_five(cluster: Cluster) -> None:
     hosts = {str(node["nodeHostName"]) for node in wait_until(five_running)}
     assert hosts == {f"{cluster.project}-nodemanager-{i}" for i in range(1, 6)}
     assert cluster.document()["cluster"]["nodes"] == 5
+
+
+def test_the_volumes_of_another_hadoop_line_are_refused(cluster: Cluster) -> None:
+    """The state of one line is not read by another: the error names both, and a way out."""
+    words = ("run", "--rm", "--no-TTY", "--no-deps", "--env=LOOMCARD_HADOOP=9.9", "namenode")
+    client = cluster.start(*words, "namenode")
+    output, _ = client.communicate(timeout=300)
+    assert client.returncode == 2
+    line = paths.hadoop_line()
+    assert f"the volume at /data is of Hadoop {line}, and this image is of 9.9" in output
+    assert f"LOOMCARD_HADOOP={line} goes on with it" in output
 
 
 def test_a_killed_resource_manager_goes_on(cluster: Cluster, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster, ComposeError, settings_from
 from loomcard.cluster.hadoop_config import (
     CAPACITY_SCHEDULER,
@@ -141,6 +142,31 @@ def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
     assert "--project-name p up --detach --wait --scale=nodemanager=3 --build" in asked
 
 
+def test_up_refuses_an_unknown_hadoop_line(engine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is rendered and nothing asked of the engine."""
+    monkeypatch.setenv("LOOMCARD_HADOOP", "9.9")
+    with pytest.raises(RenderError, match="Hadoop 9.9: no such line") as caught:
+        ComposeCluster(ROOT, engine / "conf").up()
+    assert "3.3, 3.4, 3.5" in caught.value.hint
+    assert {each.name for each in engine.iterdir()} == {"docker"}
+
+
+def test_clients_are_of_the_line_of_the_cluster(
+    engine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client's image is that of the containers that run, whatever the shell's variable says."""
+    monkeypatch.setenv("LOOMCARD_HADOOP", "")
+    cluster = ComposeCluster(ROOT, engine / "conf")
+    (engine / "answer").write_text("")
+    cluster.use_line()
+    assert paths.hadoop_line() == "3.4"
+    row = {"Service": "resourcemanager", "Name": "p-resourcemanager-1", "State": "running"}
+    row |= {"Health": "healthy", "Image": "loomcard:0.1.0-hadoop-2.10"}
+    (engine / "answer").write_text(json.dumps(row))
+    cluster.use_line()
+    assert paths.hadoop_line() == "2.10"
+
+
 def test_the_project_of_another_source_tree_is_left_alone(engine: Path) -> None:
     """The project of another source tree is refused: up would recreate its containers with our
     files, and down would remove them.
@@ -225,6 +251,25 @@ def test_compose_accepts_the_file() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) == {*DAEMONS, "configuration", "client", "spark"}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(("variable", "line"), [("", "3.4"), ("2.10", "2.10")])
+def test_a_line_has_an_image_of_its_own(variable: str, line: str) -> None:
+    """One variable chooses the image of all daemons, and what is built into it."""
+    done = subprocess.run(
+        ["docker", "compose", "config", "--format=json"],
+        cwd=ROOT,
+        env=os.environ | {"LOOMCARD_HADOOP": variable},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    services = json.loads(done.stdout)["services"]
+    assert {service["image"].partition("-")[2] for service in services.values()} == {
+        f"hadoop-{line}"
+    }
+    assert services["configuration"]["build"]["args"]["HADOOP"] == line
 
 
 @pytest.mark.parametrize("command", [["example", "pi", "1", "1"], ["fs", "-ls", "/"]])

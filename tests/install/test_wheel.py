@@ -80,9 +80,9 @@ def test_an_installed_wheel_runs_a_cluster(tmp_path: Path) -> None:
     finally:
         run([loomcard, "cluster", "down"], tmp_path, **where)
     root = "from loomcard.cluster.image_files import add_jars, compose_root as root;"
-    root += "add_jars(root()); print(root())"
+    root += "add_jars(root(), '3.4'); print(root())"
     image = Path(run([str(bin_ / "python"), "-c", root], tmp_path, **where).strip())
-    assert {"Dockerfile", "docker-compose.yml", "jars", "policies"} <= {
+    assert {"Dockerfile", "docker-compose.yml", "hadoop-jars", "jars", "policies"} <= {
         each.name for each in image.iterdir()
     }
-    assert len(list((image / "jars" / "loomcard").iterdir())) == 3
+    assert len(list((image / "jars" / "3.4" / "loomcard").iterdir())) == 3

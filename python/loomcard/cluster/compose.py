@@ -30,6 +30,8 @@ from loomcard.config.shipped import checkout
 
 PROJECT: Final = "loomcard"
 """The project's name in docker-compose.yml."""
+_LINE: Final = "-hadoop-"
+"""Before the Hadoop line in an image's tag."""
 
 
 class ComposeError(Exception):
@@ -52,6 +54,7 @@ class Service:
     """Port in the container to port on this machine's loopback."""
     id: str = ""
     """The short id, which is the host name unless another was set."""
+    image: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,18 +89,22 @@ class ComposeCluster:
         build: bool = True,
         timeout_s: int = 1200,
     ) -> None:
-        """Render the configuration, build the image and wait until every service is healthy.
+        """Render the configuration, build the image of `paths.hadoop_line` and wait until every
+        service is healthy.
 
         Raises `ComposeError` when compose fails, a service stays unhealthy or the project belongs
         to another source tree. Raises what `render` raises, before anything is started.
         """
         if nodes < 1:
             raise ComposeError(f"{nodes} NodeManagers", hint="a cluster needs at least one")
+        line, lines = paths.hadoop_line(), paths.hadoop_lines()
+        if line not in lines:
+            raise RenderError(f"Hadoop {line}: no such line", hint=f"name one of {', '.join(lines)}")
         chosen = settings or compose_settings()
         render(self.conf_dir, chosen, policy)
         self._check_owner()
         if build:
-            add_jars(self.checkout)
+            add_jars(self.checkout, line)
         profile = ["--profile=ha"] if chosen.zookeeper else []
         arguments = [*profile, "up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
         self.compose([*arguments, *(["--build"] if build else [])], timeout_s=timeout_s)
@@ -124,10 +131,17 @@ class ComposeCluster:
                 row["Health"],
                 _ports(row),
                 row.get("ID", "")[:12],
+                row.get("Image", ""),
             )
             for row in rows
         )
         return sorted(services, key=lambda each: (each.service, each.container))
+
+    def use_line(self) -> None:
+        """Use the Hadoop line of the cluster's containers, if there are some, for its clients."""
+        for each in self.status():
+            if each.service == "resourcemanager" and _LINE in each.image:
+                paths.use_hadoop(each.image.rpartition(_LINE)[2])
 
     def logs(self, services: Sequence[str] = (), *, lines: int | None = None) -> None:
         """Print the logs of the named services, or of all, to standard output: complete, or the

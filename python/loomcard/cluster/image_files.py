@@ -1,16 +1,20 @@
 """The folder with docker-compose.yml and the files from which its image is built: a source tree,
 or a folder made from an installed package.
+
+Inside the image's build, `python -m loomcard.cluster.image_files LINE FOLDER` fetches the jars of a
+Hadoop line other than the one that the build has.
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 from hashlib import sha256
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
-from loomcard.config.shipped import PACKAGE, checkout, shipped
+from loomcard.config.shipped import PACKAGE, PlaceError, checkout, shipped
 
 FROM_WHEEL: Final = {"LOOMCARD_IMAGE_JARS": "java-wheel"}
 """For docker-compose.yml: use the jars in its folder, instead of building them."""
@@ -29,7 +33,7 @@ def compose_root() -> Path:
     if not folder.is_dir():
         new = folder.with_suffix(".new")
         shutil.rmtree(new, ignore_errors=True)
-        shutil.copytree(files, new, ignore=shutil.ignore_patterns("jars", "hadoop-jars"))
+        shutil.copytree(files, new, ignore=shutil.ignore_patterns("jars"))
         leave = shutil.ignore_patterns("files", "__pycache__")
         shutil.copytree(PACKAGE, new / "python" / "loomcard", ignore=leave)
         for script in (new / "docker" / "bin").iterdir():
@@ -38,20 +42,38 @@ def compose_root() -> Path:
     return folder
 
 
-def add_jars(root: Path) -> None:
-    """Put all jars into the folder from which an installed package's image is built; fetch them
-    first if needed. Raises what `hadoop_jars.fetch` raises.
+def add_jars(root: Path, line: str) -> None:
+    """Put all jars of a Hadoop line into the folder from which an installed package's image is
+    built; fetch them first if needed. Raises what `hadoop_jars.fetch` raises.
     """
-    if checkout() is not None or (root / "jars").is_dir():
+    jars = root / "jars" / line
+    if checkout() is not None or jars.is_dir():
         return
     from loomcard.cluster.hadoop_jars import class_path_folder, link_or_copy
-    from loomcard.cluster.paths import BUILT_WITH
 
-    new = root / "jars.new"
+    new = jars.with_name(f"{line}.new")
     shutil.rmtree(new, ignore_errors=True)
-    for kind in ("hadoop", "loomcard"):
+    hadoop = f"hadoop-{line}"
+    for kind in (hadoop, "loomcard"):
         (new / kind).mkdir(parents=True)
-    for jar in class_path_folder(BUILT_WITH).glob("*.jar"):
-        kind = "loomcard" if jar.name.startswith("loomcard-") else "hadoop"
+    for jar in class_path_folder(line).glob("*.jar"):
+        kind = "loomcard" if jar.name.startswith("loomcard-") else hadoop
         link_or_copy(jar, new / kind / jar.name)
-    new.rename(root / "jars")
+    new.rename(jars)
+
+
+def main(line: str, folder: Path) -> int:
+    """Copy a Hadoop line's own jars into the folder, fetched first; return the exit status."""
+    from loomcard.cluster.hadoop_jars import JarSourceError, fetched
+
+    try:
+        for jar in fetched(line):
+            shutil.copyfile(jar, folder / jar.name)
+    except (JarSourceError, PlaceError) as error:
+        print(f"{error}\nhint: {error.hint}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))

@@ -175,6 +175,7 @@ def running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerCli
     and its ResourceManager, which must answer.
     """
     rm = resource_manager(cluster)
+    cluster.use_line()
     found = [each for each in cluster.status() if each.state == "running"]
     numbered = [
         (each.container.removeprefix(f"{cluster.project}-"), each)

@@ -73,7 +73,7 @@ Hadoop = Annotated[
     typer.Option(
         "--hadoop",
         envvar="LOOMCARD_HADOOP",
-        help="The Hadoop line, such as 3.3; the first use of another one fetches its jars (local).",
+        help="The Hadoop line, such as 3.3; the first use of another one fetches its jars.",
     ),
 ]
 
@@ -102,10 +102,7 @@ def up(
     _check_scheduler(scheduler, policy, policy_path)
     if on is ClusterKind.DOCKER:
         _refuse_folders(policy_path)
-        if hadoop != paths.BUILT_WITH:
-            raise RenderError(
-                f"--hadoop {hadoop}: the image has Hadoop {paths.BUILT_WITH}", "add --on local"
-            )
+        paths.use_hadoop(hadoop)
         settings = compose_settings(
             SCHEDULERS.get(scheduler, scheduler),
             ha=ha,
