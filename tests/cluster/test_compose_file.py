@@ -145,7 +145,7 @@ def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
 def test_up_refuses_an_unknown_hadoop_line(engine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is rendered and nothing asked of the engine."""
     monkeypatch.setenv("LOOMCARD_HADOOP", "9.9")
-    with pytest.raises(RenderError, match="Hadoop 9.9: no such line") as caught:
+    with pytest.raises(RenderError, match=r"Hadoop 9\.9: no such line") as caught:
         ComposeCluster(ROOT, engine / "conf").up()
     assert "3.3, 3.4, 3.5" in caught.value.hint
     assert {each.name for each in engine.iterdir()} == {"docker"}

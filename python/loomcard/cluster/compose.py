@@ -99,7 +99,9 @@ class ComposeCluster:
             raise ComposeError(f"{nodes} NodeManagers", hint="a cluster needs at least one")
         line, lines = paths.hadoop_line(), paths.hadoop_lines()
         if line not in lines:
-            raise RenderError(f"Hadoop {line}: no such line", hint=f"name one of {', '.join(lines)}")
+            raise RenderError(
+                f"Hadoop {line}: no such line", hint=f"name one of {', '.join(lines)}"
+            )
         chosen = settings or compose_settings()
         render(self.conf_dir, chosen, policy)
         self._check_owner()
@@ -137,11 +139,12 @@ class ComposeCluster:
         )
         return sorted(services, key=lambda each: (each.service, each.container))
 
-    def use_line(self) -> None:
+    def use_line(self) -> Self:
         """Use the Hadoop line of the cluster's containers, if there are some, for its clients."""
         for each in self.status():
             if each.service == "resourcemanager" and _LINE in each.image:
                 paths.use_hadoop(each.image.rpartition(_LINE)[2])
+        return self
 
     def logs(self, services: Sequence[str] = (), *, lines: int | None = None) -> None:
         """Print the logs of the named services, or of all, to standard output: complete, or the

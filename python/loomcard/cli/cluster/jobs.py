@@ -119,9 +119,7 @@ def submit(
         defined = [*definitions, *([f"mapreduce.job.queuename={queue}"] if queue else [])]
         as_user = ["--user", user] if user else []
         command = ["run", "--rm", *as_user, *in_a_container(chosen, name, defined)]
-        cluster = compose()
-        cluster.use_line()
-        cluster.compose(command, timeout_s=None)
+        compose().use_line().compose(command, timeout_s=None)
         return
     target = _local() if rm is None else _elsewhere(rm, user, hadoop_conf)
     submitted: list[str] = []
