@@ -89,8 +89,8 @@ link: setup  ## does the scheduler's jar link with each of these releases of Had
 	@jvm-bridge/lines/fetch.sh $(RELEASES)
 	@$(MVN)/lines test
 
-lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each
-	@$(BIN)/python tests/lines.py $(LINES)
+lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each; ON=docker those of the compose cluster
+	@$(BIN)/python tests/lines.py $(if $(ON),--on $(ON)) $(LINES)
 
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
 	@$(BIN)/pytest -q -n 2 -m "not slow and not cluster and not docker"
