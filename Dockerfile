@@ -28,13 +28,22 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 COPY jvm-bridge ./
-# What is downloaded stays in the builder's cache, whatever changes here. Hadoop's jars, of the line that ours are built
-# with, go to a folder of their own.
+# What is downloaded stays in the builder's cache, whatever changes here. Hadoop's jars go to a folder of their own, so that
+# their layer of the image stays as long as they do.
 RUN --mount=type=cache,target=/root/.m2 \
     mvn --quiet --batch-mode -Dmaven.test.skip=true -pl shim,embedded,player,dist package \
  && mkdir -p /jars/hadoop-3.4 /jars/loomcard \
  && mv dist/target/lib/loomcard-*.jar /jars/loomcard/ \
  && mv dist/target/lib/*.jar /jars/hadoop-3.4/
+# Hadoop's jars of another line, by Maven too, and compared with their checksums.
+COPY hadoop-jars /hadoop-jars
+ARG HADOOP
+RUN --mount=type=cache,target=/root/.m2 \
+    set -e; list=/hadoop-jars/$HADOOP.txt; [ "$HADOOP" != 3.4 ] || exit 0; \
+    [ -f "$list" ] || { echo "LOOMCARD_HADOOP=$HADOOP: no such line; name one of 3.4" \
+      "$(basename --suffix=.txt --multiple /hadoop-jars/*.txt | xargs)" >&2; exit 2; }; \
+    lines/fetch.sh "$HADOOP.txt" && mv "lines/target/jars/$HADOOP" "/jars/hadoop-$HADOOP"; \
+    cd "/jars/hadoop-$HADOOP" && sed 's, .*/,  ,' "$list" | sha256sum --check --quiet
 
 
 FROM scratch AS java-wheel
@@ -59,26 +68,16 @@ COPY python /build/python
 RUN /opt/loomcard/venv/bin/pip install --no-cache-dir --quiet --no-deps /build
 
 
-# Hadoop's jars in a stage of their own, so that their layer of the image stays as long as they do. Those of another line than
-# the build's are fetched as `loomcard cluster fetch` does it, with their checksums, and stay in the builder's cache.
-FROM python-build AS hadoop
-ARG HADOOP
-RUN --mount=type=bind,from=jars,source=/jars,target=/jars --mount=type=cache,target=/root/.cache/loomcard \
-    mkdir /hadoop \
- && if [ -d "/jars/hadoop-$HADOOP" ]; then cp "/jars/hadoop-$HADOOP"/*.jar /hadoop/; \
-    else /opt/loomcard/venv/bin/python -m loomcard.cluster.image_files "$HADOOP" /hadoop; fi
-
-
 FROM system AS runtime
 ENV PATH=/opt/loomcard/bin:/opt/loomcard/venv/bin:$PATH
 # hadoop-hdfs.jar lacks the folders of its web pages, without which NameNode and DataNode do not start
 RUN mkdir -p /opt/hadoop/web/webapps/hdfs /opt/hadoop/web/webapps/datanode /opt/pyspark \
  && install -d -o hadoop -g hadoop /data /etc/hadoop
-COPY --from=hadoop /hadoop /opt/hadoop/lib
+ARG HADOOP
+COPY --from=jars /jars/hadoop-${HADOOP} /opt/hadoop/lib
 COPY --from=python-build /opt/loomcard/venv /opt/loomcard/venv
 COPY --from=jars /jars/loomcard /opt/loomcard/lib
 COPY docker/bin /opt/loomcard/bin
-ARG HADOOP
 ENV LOOMCARD_HADOOP=$HADOOP
 USER hadoop
 WORKDIR /data

@@ -87,28 +87,16 @@ def test_all_jars_come_once(repository: Repository) -> None:
     assert len(repository.asked) == 3
 
 
-def test_the_images_build_gets_hadoops_jars(
+def test_an_image_gets_the_jars_of_its_line(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Only Hadoop's: ours are built there. From a package, the image gets the jars of its line."""
+    """An installed package puts Hadoop's and ours beside its Dockerfile."""
     monkeypatch.setenv("LOOMCARD_JARS_FROM", repository.url)
-    assert image_files.main("3.3", tmp_path) == 0
-    assert {each.name: each.read_bytes() for each in tmp_path.glob("*.jar")} == {
-        Path(path).name: data for path, data in JARS.items()
-    }
     monkeypatch.setattr(image_files, "checkout", lambda: None)
     image_files.add_jars(tmp_path, "3.3")
     jars = tmp_path / "jars" / "3.3"
     assert len(list((jars / "hadoop-3.3").iterdir())) == 3
     assert [each.name for each in (jars / "loomcard").iterdir()] == ["loomcard-yarn-0.jar"]
-
-
-def test_the_images_build_refuses_an_unknown_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert image_files.main("9.9", tmp_path) == 2
-    assert "Hadoop 9.9: no such line\nhint: name one of 2." in capsys.readouterr().err
-    assert not list(tmp_path.glob("*.jar"))
 
 
 def test_what_was_begun_is_resumed(repository: Repository, installed: Path) -> None:

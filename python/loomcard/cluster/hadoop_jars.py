@@ -82,13 +82,6 @@ def fetch(line: str, source: str | None = None) -> Path:
     an interruption the next call continues. Raises `JarSourceError` for another line or source, and
     `PlaceError` when a jar cannot be fetched or has another checksum: no such jar is kept.
     """
-    jars = fetched(line, source)
-    with _alone():
-        return _put_together(line, jars)
-
-
-def fetched(line: str, source: str | None = None) -> list[Path]:
-    """Fetch what is missing or damaged, as `fetch` does; return Hadoop's own jars in the cache."""
     source = source or os.environ.get("LOOMCARD_JARS_FROM") or MAVEN_CENTRAL
     remote = source.startswith(("http://", "https://"))
     if not remote and not Path(source).is_dir():
@@ -96,12 +89,13 @@ def fetched(line: str, source: str | None = None) -> list[Path]:
             f"{source}: neither a folder nor an address", f"such as {MAVEN_CENTRAL}"
         )
     jars = _listed(line)
-    keep = _keep()
-    with _alone():
+    keep = cache_folder() / "maven"
+    keep.mkdir(parents=True, exist_ok=True)
+    with _alone(keep):
         missing = [jar for jar in jars if not _is_right(keep / jar.path, jar)]
         if missing:
             _get_all(missing, source.rstrip("/"), keep, remote)
-    return [keep / jar.path for jar in jars]
+        return _put_together(line, jars, keep)
 
 
 def _list(line: str) -> Path:
@@ -129,14 +123,14 @@ def _folder(line: str) -> Path:
     return cache_folder() / f"jars-{digest.hexdigest()[:16]}"
 
 
-def _put_together(line: str, jars: list[Path]) -> Path:
+def _put_together(line: str, jars: list[_Jar], keep: Path) -> Path:
     folder = _folder(line)
     if folder.is_dir():
         return folder
     new = folder.with_suffix(".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
-    for file in [*jars, *_ours()]:
+    for file in [*(keep / jar.path for jar in jars), *_ours()]:
         link_or_copy(file, new / file.name)
     new.rename(folder)
     return folder
@@ -150,16 +144,10 @@ def link_or_copy(file: Path, target: Path) -> None:
         shutil.copyfile(file, target)
 
 
-def _keep() -> Path:
-    keep = cache_folder() / "maven"
-    keep.mkdir(parents=True, exist_ok=True)
-    return keep
-
-
 @contextmanager
-def _alone() -> Iterator[None]:
+def _alone(keep: Path) -> Iterator[None]:
     """Lock the cache: of two commands that fetch at once the second waits, and finds the jars."""
-    with (_keep() / "lock").open("w") as lock:
+    with (keep / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -1,20 +1,16 @@
 """The folder with docker-compose.yml and the files from which its image is built: a source tree,
 or a folder made from an installed package.
-
-Inside the image's build, `python -m loomcard.cluster.image_files LINE FOLDER` fetches the jars of a
-Hadoop line other than the one that the build has.
 """
 
 from __future__ import annotations
 
 import shutil
-import sys
 from hashlib import sha256
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
-from loomcard.config.shipped import PACKAGE, PlaceError, checkout, shipped
+from loomcard.config.shipped import PACKAGE, checkout, shipped
 
 FROM_WHEEL: Final = {"LOOMCARD_IMAGE_JARS": "java-wheel"}
 """For docker-compose.yml: use the jars in its folder, instead of building them."""
@@ -60,20 +56,3 @@ def add_jars(root: Path, line: str) -> None:
         kind = "loomcard" if jar.name.startswith("loomcard-") else hadoop
         link_or_copy(jar, new / kind / jar.name)
     new.rename(jars)
-
-
-def main(line: str, folder: Path) -> int:
-    """Copy a Hadoop line's own jars into the folder, fetched first; return the exit status."""
-    from loomcard.cluster.hadoop_jars import JarSourceError, fetched
-
-    try:
-        for jar in fetched(line):
-            shutil.copyfile(jar, folder / jar.name)
-    except (JarSourceError, PlaceError) as error:
-        print(f"{error}\nhint: {error.hint}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
