@@ -4,8 +4,9 @@
 supports. Its jars come with Maven at the first run, and are kept where `loomcard cluster fetch`
 keeps them. When the cluster has ended, its journal replays; it must not say which line recorded it.
 ``--on docker`` runs the tests of the compose cluster instead, in an image of the line;
-PYTEST_ADDOPTS="-k WORD" runs a part of the tests. A cell is the time of a test in seconds, or what became of it. Logs, results and the journal are in
-build/lines/LINE. Exit status 1 if a test failed on any line.
+PYTEST_ADDOPTS="-k WORD" runs a part of the tests. A cell is the time of a test in seconds, or what
+became of it. Logs, results and the journal are in build/lines/LINE. Exit status 1 if a test failed
+on any line.
 """
 
 from __future__ import annotations
