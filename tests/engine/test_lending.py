@@ -131,6 +131,44 @@ def test_nothing_is_lent_beyond_limits() -> None:
     assert nodes(engine.round()) == [2]
 
 
+def on(engine: Cluster, node: int) -> list[int]:
+    """Return the applications of a node's containers."""
+    return sorted(c.app for c in engine.containers.values() if c.node == node)
+
+
+@pytest.mark.parametrize(
+    "policy", ["capacity", "fair", "fifo", "drf", "tetris", "slots", "sjf", "hdrf"]
+)
+def test_a_maximum_on_a_label_binds_what_is_lent_there(policy: str) -> None:
+    """root.a may use a quarter of gpu, and half of spare; it gets no more of what these lend."""
+    options = {"user_limit_factor": -1} if policy == "capacity" else {}
+    quarter = {"label_maximum_ppm": {"gpu": 250_000, "spare": 500_000}}
+    made = Cluster(
+        config(
+            queue("root", "fifo"),
+            queue("root.a", policy, options=options, **quarter),
+            queue("root.b", policy, options=options),
+        )
+    )
+    made.add_node(1, 1024, 1)
+    made.add_node(2, 4096, 4, label="gpu", shared=True)
+    made.add_node(3, 4096, 4, label="spare", shared=True)
+    made.add_app(1, "root.a")
+    made.ask(1, 12)
+    for _ in range(4):
+        made.round()
+    assert (on(made, 1), on(made, 2), on(made, 3)) == ([1], [1], [1, 1])
+    made.add_app(2, "root.b")
+    made.ask(2, 12)
+    for _ in range(4):
+        made.round()
+    assert (on(made, 2), on(made, 3)) == ([1, 2, 2, 2], [1, 1, 2, 2])
+    (last,) = [c.number for c in made.containers.values() if c.node == 2 and c.app == 1]
+    made.complete(last)
+    made.round()
+    assert len(on(made, 2)) == 4
+
+
 SIZES = st.sampled_from([(512, 1), (1024, 1), (2048, 3), (9000, 1)])
 LABELS = st.sampled_from(["", "gpu", "fpga"])
 ASKS = st.tuples(st.integers(0, 2), st.integers(1, 6), SIZES, LABELS)

@@ -47,8 +47,8 @@ class LeftRoom:
         return NO_FIT
 
 
-def could_lend(state: ClusterState) -> bool:
-    """Whether a container of some ask without a label fits on a shared node."""
+def could_lend(state: ClusterState, lender: str = "") -> bool:
+    """Whether a container of some ask without a label fits on a shared node, of one ``lender``."""
     shared, fit_indexes = state.partitions.shared, state.fit_indexes
     sizes = (size for size, label in state.shapes if not label)
-    return any(fit_indexes.lent(size, shared) is not None for size in sizes)
+    return any(fit_indexes.lent(size, shared, lender) is not None for size in sizes)

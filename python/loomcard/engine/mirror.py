@@ -299,6 +299,7 @@ class Mirror:
         container = Container(attempt, state.nodes[record.node], Resource(record.size), key)
         container.number, container.yarn_number = record.container, record.number
         container.is_am, container.origin = record.is_am, record.origin
+        container.label = record.label
         allocated_ms = record.allocated_ms
         container.allocated_ms = record.at_ms if allocated_ms is None else allocated_ms
         container.started_ms, container.preempting_since = (

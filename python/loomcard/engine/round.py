@@ -179,16 +179,22 @@ class PolicyTree:
             if state.pending_total == before:
                 stage = Stage.OWN
                 self._again(stage, root, allowance)
-        if state.partitions.shared and could_lend(state):
-            self._again(Stage.LENT, root, allowance)
+        if state.partitions.shared:
+            # A maximum on a label bounds what is lent: then each label lends in its own stage.
+            bounded = state.label_limits.bounds_lending
+            for lender in state.partitions.lenders if bounded else [""]:
+                if could_lend(state, lender):
+                    self._again(Stage.LENT, root, allowance, lender)
 
-    def _again(self, stage: Stage, root: Instance, allowance: Allowance | None) -> bool:
+    def _again(
+        self, stage: Stage, root: Instance, allowance: Allowance | None, lender: str = ""
+    ) -> bool:
         """Call the root in another stage, after forgetting what was found to be full. Return False
         if it may not be called again.
         """
         if root.faulty or (allowance is not None and allowance.spent()):
             return False
-        self.mirror.state.enter(stage)
+        self.mirror.state.enter(stage, lender)
         self._left.forget()
         self._pending.reasons_reported = True
         self._pending.exhausted.clear()

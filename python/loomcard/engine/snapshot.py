@@ -187,4 +187,5 @@ def _container(c: Container) -> r.ContainerAddedRecord:
     return r.ContainerAddedRecord(
         c.allocated_ms, c.number, c.attempt.number, c.yarn_number, c.node.number, tuple(c.size),
         c.ask_key.priority, c.ask_key.allocation_request_id, c.is_am, "allocated", c.origin,
+        label=c.label,
     )  # fmt: skip

@@ -188,35 +188,36 @@ class FitIndexes:
     """Where each shape fits first; every node that gained room is reported to them.
 
     ``shared``: while partitions lend, the nodes of those that do; only these are found then, and
-    only for asks without a label. Otherwise empty.
+    only for asks without a label. Otherwise empty. ``lender``: the only label that lends; "": all.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self._nodes = nodes
         self._of: dict[str, FirstFit[Node]] = {}  # by label
-        self._lent: FirstFit[Node] | None = None
+        self._lent: dict[str, FirstFit[Node]] = {}  # by lender; "": all
         self.shared: Mapping[int, Node] = {}
+        self.lender = ""
 
     def first(self, size: Resource, label: str) -> Node | None:
         """The node with the lowest number on which one shape fits, or None."""
         if self.shared:
-            return None if label else self.lent(size, self.shared)
+            return None if label else self.lent(size, self.shared, self.lender)
         found = self._of.get(label)
         if found is None:
             found = self._of[label] = FirstFit(self._nodes, label)
         index = found.indexes.get(size)  # as found.first does, in the hot path
         return found.first(size) if index is None else index.first()
 
-    def lent(self, size: Resource, shared: Mapping[int, Node]) -> Node | None:
-        """The same for a size, on ``shared``, all nodes that lend."""
-        if self._lent is None:
-            self._lent = FirstFit(shared)
-        return self._lent.first(size)
+    def lent(self, size: Resource, shared: Mapping[int, Node], lender: str = "") -> Node | None:
+        """The same for a size, on ``shared``, all nodes that lend; on those of one ``lender``."""
+        if lender not in self._lent:
+            self._lent[lender] = FirstFit(shared, lender or None)
+        return self._lent[lender].first(size)
 
     def offers(self, node: Node, label: str) -> bool:
         """Whether an ask with that label may find room on the node now."""
         if self.shared:
-            return node.shared and not label
+            return node.shared and not label and self.lender in ("", node.label)
         return node.label == label
 
     def touch(self, node: Node) -> None:
@@ -224,13 +225,15 @@ class FitIndexes:
         found = self._of.get(node.label)
         if found is not None:
             found.touch(node)
-        if self._lent is not None and node.shared:
-            self._lent.touch(node)
+        if node.shared:
+            for lender in ("", node.label):
+                if lender in self._lent:
+                    self._lent[lender].touch(node)
 
     def forget(self) -> None:
         """Drop all indexes, since nodes have another label; they are built again when needed."""
         self._of.clear()
-        self._lent = None
+        self._lent.clear()
 
 
 def _of_label(nodes: Mapping[int, S], label: str | None) -> Iterable[S]:

@@ -71,13 +71,45 @@ class LabelLimits:
             queue = queue.parent
         return sums
 
-    def forbids(self, state: ClusterState, ask: Ask) -> Reason | None:
-        """Why the ask's queue may have no further container of it on its label's nodes, or None."""
-        leaf, label = ask.application.queue, ask.label
+    @property
+    def bounds_lending(self) -> bool:
+        """Whether some queue has a maximum on a label, which limits what is lent to it."""
+        return bool(self._parts)
+
+    def allowed(self, ask: Ask) -> bool:
+        """Whether the ask's queue may ask for its label."""
+        return not ask.label or self.may_use(ask.application.queue, ask.label)
+
+    def may_use(self, queue: Queue, label: str) -> bool:
+        """Whether a queue may ask for a label."""
+        allowed = self._allowed.get(queue.number) if label else None
+        return allowed is None or label in allowed
+
+    def left(self, state: ClusterState, queue: Queue, label: str) -> list[int] | None:
+        """What a queue's maximum on a label leaves it; None if it states none."""
+        if label not in self._parts.get(queue.number, ()):
+            return None
+        self._refresh(state)
+        place = (queue.number, label)
+        return list(self._limits[place].minus(self._used.get(place, state.zero)))
+
+    def promises(self, label: str) -> bool:
+        """Whether some queue is guaranteed a part of the label's nodes."""
+        return any(label in parts for parts in self._guarantees.values())
+
+    def guaranteed(self, state: ClusterState, queue: Queue, label: str) -> Resource:
+        """What a queue is guaranteed on the label's nodes; 0 if it states nothing."""
+        self._refresh(state)
+        return self._guaranteed.get((queue.number, label), state.zero)
+
+    def forbids(self, state: ClusterState, ask: Ask, lent: str = "") -> Reason | None:
+        """Why the ask's queue may have no further container of it on its label's nodes, or None.
+        ``lent``: the label of the nodes that are lent to an ask without a label.
+        """
+        leaf, label = ask.application.queue, ask.label or lent
         if not label:
             return None
-        allowed = self._allowed.get(leaf.number)
-        if allowed is not None and label not in allowed:
+        if not self.allowed(ask):
             return Reason.LABEL
         if not self._parts:
             return None

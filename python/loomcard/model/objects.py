@@ -352,8 +352,9 @@ class Container:
     """An allocated unit on a node. ``number`` is 0 until the engine has confirmed it."""
 
     __slots__ = (
-        "allocated_ms", "ask_key", "attempt", "host_row", "instance", "is_am", "node", "number",
-        "origin", "preempting_since", "rack_row", "size", "started_ms", "tag", "yarn_number",
+        "allocated_ms", "ask_key", "attempt", "host_row", "instance", "is_am", "label", "node",
+        "number", "origin", "preempting_since", "rack_row", "size", "started_ms", "tag",
+        "yarn_number",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, node: Node, size: Resource, ask_key: AskKey) -> None:
@@ -371,6 +372,8 @@ class Container:
         """Its number in YARN, within the attempt."""
         self.is_am = False
         """Whether it is its application's AM."""
+        self.label = ""
+        """The node label that its ask named; "" if it named none."""
         self.allocated_ms = 0
         """When it was allocated."""
         self.started_ms: int | None = None
@@ -390,6 +393,11 @@ class Container:
     def application(self) -> Application:
         """The application of its attempt."""
         return self.attempt.application
+
+    @property
+    def lent(self) -> bool:
+        """Whether it uses idle room that its node's label lends: its ask named no label."""
+        return not self.label and self.node.label != ""
 
     @property
     def id(self) -> str:

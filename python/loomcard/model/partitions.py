@@ -27,15 +27,22 @@ class Partitions(dict[str, Partition]):
     """The nodes by label; "" is the default one. A label without nodes has no partition.
 
     ``shared``: the nodes whose partition is not exclusive, by number. ``lends``: whether asks
-    without a label may use them now.
+    without a label may use them now. ``lending``: the label whose nodes alone are
+    lent now; "" if all are.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.shared: dict[int, Node] = {}
         self.lends = True
+        self.lending = ""
         self._largest: dict[tuple[str, bool], list[Resource]] = {}
         self._version = -1
+
+    @property
+    def lenders(self) -> list[str]:
+        """The labels whose nodes lend."""
+        return sorted({node.label for node in self.shared.values()})
 
     def join(self, node: Node) -> None:
         """Add a node that joined, or has another label."""

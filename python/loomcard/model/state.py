@@ -251,6 +251,7 @@ class ClusterState:
         """
         container = Container(ask.attempt, node, ask.size, ask.key)
         container.is_am = ask.is_am
+        container.label = ask.label
         container.allocated_ms = now_ms
         ask.shape_wait.served_ms = ask.since_ms = self.shape_waits.served_ms = now_ms
         if node.reservation is not None and node.reservation.ask is ask:
@@ -337,11 +338,15 @@ class ClusterState:
 
     # What is forbidden
 
-    def enter(self, stage: Stage) -> None:
-        """Begin the next stage of a round, or end the round."""
+    def enter(self, stage: Stage, lender: str = "") -> None:
+        """Begin the next stage of a round, or end the round. ``lender``: the only label whose nodes
+        are lent in this stage; "": all.
+        """
         self.label_limits.guard(stage is Stage.GUARANTEED)
         self.partitions.lends = stage in (Stage.LENT, Stage.OVER)
+        self.partitions.lending = lender
         self.fit_indexes.shared = self.partitions.shared if stage is Stage.LENT else {}
+        self.fit_indexes.lender = lender
 
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
         """The first reason why one container of ``ask`` may not go to ``node`` now, or None."""
@@ -359,6 +364,8 @@ class ClusterState:
             return Reason.LOCALITY
         if not fits(ask.size, node.room) and not fits_reserved(ask, node):
             return Reason.NODE_RESERVED if fits(ask.size, node.free) else Reason.NODE_FULL
+        if node.label != ask.label and (lent := self.label_limits.forbids(self, ask, node.label)):
+            return lent
         return self.limited(ask)
 
     def limited(self, ask: Ask) -> Reason | None:
@@ -366,7 +373,7 @@ class ClusterState:
         app = ask.attempt.application
         leaf, size = app.queue, ask.size
         labels = self.label_limits
-        if labels.active and (reason := labels.forbids(self, ask)):
+        if labels.active and (reason := labels.forbids(self, ask, self.partitions.lending)):
             return reason
         for queue in leaf.capped:
             assert queue.maximum is not None

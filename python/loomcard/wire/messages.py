@@ -191,6 +191,7 @@ class ContainerAddedRecord(Record, frozen=True, tag="container_added"):
     allocated_ms: int | None = None
     started_ms: int | None = None
     preempting_since: int | None = None
+    label: str = ""
 
 
 class ContainerStartedRecord(Record, frozen=True, tag="container_started"):

@@ -86,7 +86,17 @@ class Group:
         if first is None:
             return None
         best = self._view.node(first[1])
+        if best is not None and self._view.lending and not self._view.offers(best, ""):
+            offered = self._offered()
+            return max(offered, key=lambda row: (row[0], -row[1].number), default=None)
         return None if best is None else (-first[0], best)
+
+    def _offered(self) -> Iterator[tuple[float, Node]]:
+        """Yield the nodes of the label that alone lends now, with their alignment."""
+        for score, number in self._scored.values():
+            node = self._view.node(number)
+            if node is not None and self._view.offers(node, ""):
+                yield -score, node
 
     def unfollow(self) -> None:
         """Stop keeping the alignment of nodes."""

@@ -82,7 +82,7 @@ final class ContainerAllocation {
     if (now && node.isReservedForOther(attempt, key, amounts)) {
       return ReasonCodes.NODE_RESERVED;
     }
-    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, asked);
+    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, label);
   }
 
   private void size(ResourceRequest any) {

@@ -17,6 +17,7 @@ import org.loomcard.yarn.commit.FitIndex.FreeNode;
 import org.loomcard.yarn.commit.FitIndex.Partition;
 import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardApplication;
@@ -206,7 +207,7 @@ public final class FifoFallback {
         continue;
       }
       if (isTimeOver() || attempt.loomcardQueue().refusal(attempt.getUser(), size,
-          attempt.isAmAsk(), asked) != null) {
+          attempt.isAmAsk(), new LabelUse(asked, asked)) != null) {
         break;
       }
       allocated += serve(attempt, key, size, partition, nowhere);

@@ -114,13 +114,14 @@ public final class LoomcardQueue implements Queue {
    * first rule that forbids it: the maxima along the path, then the leaf's user limit, then its AM
    * share. The policy's mirror has exactly the same rules.
    *
-   * @param label the label that its ask names; the maximum on a label does not limit what is lent
-   *     there
+   * @param on the label of the nodes and the one that its ask names; the maximum on a label also
+   *     limits what is lent there
    */
-  public String refusal(String user, long[] size, boolean isAm, String label) {
-    if (!mayUse(label)) {
+  public String refusal(String user, long[] size, boolean isAm, LabelUse on) {
+    if (!on.isLent() && !mayUse(on.label)) {
       return ReasonCodes.LABEL;
     }
+    String label = on.label;
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
       long[] labelCap = queue.labels.maximum(label);
       if (labelCap != null && !queue.usage.fitsLabel(label, size, labelCap)) {

@@ -123,6 +123,12 @@ public final class ContainerEntry {
     return new ContainerRecord(number, application.attemptNumber(ordinal()), id.getContainerId(),
         node.number(), size(), allocated.getPriority().getPriority(),
         allocated.getAllocationRequestId(), isAm, origin, new ContainerRecord.Times(
-            allocatedMs, times.startedMs(), preempting));
+            allocatedMs, times.startedMs(), preempting), label());
+  }
+
+  /** The label that its ask named; that of its node where YARN has forgotten it. */
+  private String label() {
+    String asked = container.getNodeLabelExpression();
+    return "recovered".equals(origin) ? node.getPartition() : asked == null ? "" : asked;
   }
 }

@@ -214,7 +214,8 @@ public final class BatchWriter {
         .append(container.allocationRequestId).append(',').append(container.isAm);
     string(container.state());
     string(container.origin).append(',').append(container.allocatedMs).append(',')
-        .append(container.startedMs).append(',').append(container.preemptingSince).append(']');
+        .append(container.startedMs).append(',').append(container.preemptingSince);
+    string(container.label).append(']');
   }
 
   public void containerStarted(long at, long container) {

@@ -21,9 +21,12 @@ public final class ContainerRecord {
   public final Long startedMs;
   /** When its preemption was announced to its AM; null when it was not. */
   public final Long preemptingSince;
+  /** The node label that its ask named; empty when it named none. */
+  public final String label;
 
   public ContainerRecord(long container, int attempt, long number, int node, long[] size,
-      int priority, long allocationRequestId, boolean isAm, String origin, Times times) {
+      int priority, long allocationRequestId, boolean isAm, String origin, Times times,
+      String label) {
     this.container = container;
     this.attempt = attempt;
     this.number = number;
@@ -36,6 +39,7 @@ public final class ContainerRecord {
     this.allocatedMs = times.allocatedMs;
     this.startedMs = times.startedMs;
     this.preemptingSince = times.preemptingSince;
+    this.label = label;
   }
 
   /** {@code allocated} or {@code running}. */

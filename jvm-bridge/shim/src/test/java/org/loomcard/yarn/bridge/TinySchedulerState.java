@@ -162,7 +162,7 @@ public final class TinySchedulerState implements SchedulerState {
 
   private static void writeContainer(BatchWriter out, long now, long container, String origin) {
     out.containerAdded(now, new ContainerRecord(container, 1, container, 1, SIZE, 20, -1, false,
-        origin, new ContainerRecord.Times(now, now, null)));
+        origin, new ContainerRecord.Times(now, now, null), ""));
   }
 
   private void writeAsk(BatchWriter out, long now) {

@@ -115,16 +115,15 @@ public class LabelLendingTest extends SchedulerTestBase {
     assertTrue(read().one("node_added").get(8).asBoolean());
   }
 
-  /** The commit accepts a lent container, and the maximum on the label does not count it. */
+  /** The commit accepts lent containers up to the queue's maximum on the label. */
   @Test
   public void whatIsLentIsAllocated() throws Exception {
     start("\"labels\":[],\"label_maximum_ppm\":{\"gpu\":250000}");
     MockAM am = launchAm(submit(application().withQueue("a")), plain);
     JsonNode ask = ask(am, "", 7);
-    assertEquals(2, allocate(ask, gpu, 2).allocated);
-    assertEquals("two of 1 GB, of which the queue may ask for one", 2048,
-        scheduler.queues().find("a").usedOn("gpu")[0]);
-    read();
+    assertEquals("1 GB of 4 GB", 1, allocate(ask, gpu, 2).allocated);
+    assertEquals("[[0,1,\"QUEUE_MAX\"]]", refusals());
+    assertEquals(1024, scheduler.queues().find("a").usedOn("gpu")[0]);
     assertEquals(0, allocate(ask, fpga, 1).allocated);
     assertEquals("[[0,1,\"LABEL\"]]", refusals());
   }

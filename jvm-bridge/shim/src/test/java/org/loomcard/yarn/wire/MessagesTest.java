@@ -47,7 +47,7 @@ public class MessagesTest {
         .host("n2", 1).host("n1", 2).rack("/rack1", 2, true).rack("/rack2", 1, false), true, ""));
     out.blacklist(23, 1, Arrays.asList("/rack2", "n9"));
     out.containerAdded(24, new ContainerRecord(40, 1, 1, 1, new long[] {1024, 1, 0}, 0, -1, true,
-        "recovered", new ContainerRecord.Times(-7, 24L, null)));
+        "recovered", new ContainerRecord.Times(-7, 24L, null), "gpu"));
     out.containerStarted(25, 41);
     out.containerResized(26, 41, new long[] {2048, 1, 0});
     out.containerCompleted(27, 41, "completed", -1000, 25L, 26);
