@@ -11,6 +11,21 @@ from loomcard.api.member_index import MemberIndex, only_shape_of, shapes_of
 from loomcard.api.orders import LazyOrder
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.policy import ENDED_KEPT
+from loomcard.api.preempt.guarantees import guarantees, stated
+from loomcard.api.preempt.owed import OwedTasks, asks_of, by_submission, for_first
+from loomcard.api.preempt.queue_trees import (
+    QueueNode,
+    QueuePartition,
+    QueueTrees,
+    fill_and_take_back,
+)
+from loomcard.api.preempt.rules import (
+    EVERY_MS,
+    Preemption,
+    PreemptionOptions,
+    PreemptionRules,
+)
+from loomcard.api.preempt.search import Search, take_back
 from loomcard.api.random import draw, pick
 from loomcard.api.reserve import RESERVATION, ByShape, serve_reservations, want_first, want_room
 from loomcard.api.serve import report_waiting
@@ -34,6 +49,7 @@ __all__ = [
     "AT_ONCE_MS",
     "DEFAULT_ASKS",
     "ENDED_KEPT",
+    "EVERY_MS",
     "NOTHING",
     "NO_FIT",
     "RESERVATION",
@@ -55,15 +71,28 @@ __all__ = [
     "LazyOrder",
     "MemberIndex",
     "OpenShapes",
+    "OwedTasks",
     "Partition",
+    "Preemption",
+    "PreemptionOptions",
+    "PreemptionRules",
+    "QueueNode",
+    "QueuePartition",
+    "QueueTrees",
     "RoomIndex",
     "Runs",
+    "Search",
     "ShapeLines",
     "StageTasks",
     "Topology",
     "TurnResult",
     "applications_below",
+    "asks_of",
+    "by_submission",
     "draw",
+    "fill_and_take_back",
+    "for_first",
+    "guarantees",
     "mean_of_runs",
     "only_shape_of",
     "own_limit",
@@ -75,6 +104,8 @@ __all__ = [
     "room_for",
     "serve_reservations",
     "shapes_of",
+    "stated",
+    "take_back",
     "take_turn",
     "unmarked",
     "want_first",

@@ -10,12 +10,14 @@ import pytest
 import loomcard
 import loomcard.advanced
 from compiled import flat
+from loomcard.api.preempt.owed import OwedTask
 from loomcard.api.registry import build
 from loomcard.config import FindingsError, compile_config
 from loomcard.engine.session import replay
 from loomcard.testing import Cluster
 from loomcard.wire import messages as r
 from loomcard.wire.journal import rounds, segments
+from loomcard.wire.plain_data import decode
 
 WORDS = {
     '"reservations"': '"holds"',
@@ -134,3 +136,11 @@ def test_a_plan_takes_its_former_verbs() -> None:
     assert len(said) == 9
     assert places == {__file__}
     assert json.loads(made.history[-1][1])[1] == 1
+
+
+def test_classes_of_memories_that_have_moved_are_found() -> None:
+    """A journal of before names the module in which the class was."""
+    task = {"is": "loomcard.policies.hdrf.placement:OwedTask", "of": ["root.a", 1, [1, 2], "", 9]}
+    owed = decode(task)
+    assert isinstance(owed, OwedTask)
+    assert (owed.leaf, owed.node, owed.until_ms) == ("root.a", 1, 9)

@@ -16,6 +16,11 @@ QUEUE_KEYS = {"hold_share": "reservation_share", "hold_nodes": "reservation_node
 OPTIONS = {"hold_after_ms": "reserve_after_ms"}
 """Options of policies."""
 REASONS = {"HELD": "NODE_RESERVED", "HOLD_LIMIT": "RESERVATION_LIMIT"}
+CLASSES = {
+    "loomcard.policies.hdrf.preemption:Preemption": "loomcard.api.preempt.rules:Preemption",
+    "loomcard.policies.hdrf.placement:OwedTask": "loomcard.api.preempt.owed:OwedTask",
+}
+"""Classes of plain data in memories, which have moved."""
 _COMPILED = {"hold_share_ppm": "reservation_share_ppm", "hold_nodes": "reservation_nodes"}
 _RECORDS = {"setup": "config", "holds": "reservations"}
 _DECISIONS = {"hold": "reserve", "release_hold": "unreserve", "grant": "allocate"}

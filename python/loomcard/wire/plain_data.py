@@ -11,6 +11,8 @@ import dataclasses
 from importlib import import_module
 from typing import Any
 
+from loomcard.wire.older import CLASSES
+
 
 class NotPlainError(Exception):
     """Something in a memory is not plain data; the message names it."""
@@ -56,7 +58,8 @@ def decode(data: Any) -> Any:
         return {key: item for key, item in items}  # noqa: C416 - pairs came as lists
     if kind in _BUILTIN:
         return _BUILTIN[kind](items)
-    module, _, name = kind.partition(":")
+    moved: Any = CLASSES.get(kind, kind)
+    module, _, name = moved.partition(":")
     cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)

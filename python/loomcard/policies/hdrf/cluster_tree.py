@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard import Application, ClusterView, Member, Node, Queue, Resource, Shape, add_all, fits
+from loomcard import (
+    Application,
+    Ask,
+    ClusterView,
+    Container,
+    Member,
+    Node,
+    Queue,
+    Resource,
+    Shape,
+    add_all,
+    fits,
+)
 from loomcard.advanced import applications_below, room_for
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.fit import LeafLimits, Servers
@@ -57,6 +69,14 @@ class Partition:
     def shares(self, fitting: frozenset[Shape]) -> Shares:
         """Return the shares of Algorithms 2 and 3 while these shapes fit."""
         return self.tree.at(fitting, self._unsaturated)
+
+    def leaf_of(self, member: Member) -> paper.Node | None:
+        """Return the leaf of a queue or application; None if it has none."""
+        return self.leaves.get(member)
+
+    def charged(self) -> Shares:
+        """Return the shares by which victims are chosen: those while everything fits."""
+        return self.shares(frozenset(self.tree.wanted))
 
     def _unsaturated(self) -> list[bool]:
         y = self._servers.unsaturated(self.label)
@@ -158,6 +178,28 @@ class PartitionTrees:
                 if container.node.label == label:
                     add_all([total], container.size)
         return total
+
+    def needs(self, size: Resource, node: Node) -> Resource:
+        """Return what must be free on a server for a task."""
+        return self.servers.needs(size, node)
+
+    def forbids(self, ask: Ask, owed: Sequence[int]) -> None:
+        """Forbid nothing."""
+
+    def lent(self, container: Container) -> bool:  # noqa: ARG002 - lent room counts as use
+        """Return False: what is lent counts as use of the partition."""
+        return False
+
+    def may_take_master(self, master: Container) -> bool:  # noqa: ARG002 - last of all
+        """Return True: when no other container makes room, any AM may be preempted."""
+        return True
+
+    def taken(self, container: Container) -> None:
+        """Note nothing: ``rank`` does not depend on what is preempted."""
+
+    def rank(self, container: Container) -> tuple[int, int]:
+        """Return the sort key of a leaf's containers: the latest is preempted first."""
+        return -container.allocated_ms, -container.number
 
     def governs(self, queue: Queue) -> bool:
         """Return whether this policy serves the applications of a leaf queue."""

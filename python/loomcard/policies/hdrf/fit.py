@@ -17,10 +17,9 @@ from loomcard import (
     Queue,
     Resource,
     Shape,
-    add_all,
     fits,
 )
-from loomcard.advanced import FirstFit, own_limit, room_for
+from loomcard.advanced import FirstFit, own_limit
 from loomcard.policies.hdrf.paper import largest_demand, unsaturated
 
 
@@ -148,59 +147,3 @@ class LeafLimits:
         users = {user for user, _, _ in old}
         applications = self._queue.applications.values() if old else ()
         return [app for app in applications if app.user in users]
-
-
-class Limits:
-    """What maxima, user limits and AM shares leave, after the containers that are being preempted
-    have ended and the owed tasks have started.
-    """
-
-    def __init__(self) -> None:
-        self._gains: dict[Queue, list[int]] = {}  # what is being preempted, less what is owed
-        self._owed: dict[Queue, list[int]] = {}
-
-    def free(self, queue: Queue, size: Sequence[int]) -> None:
-        """Count a container of a leaf queue that is being preempted."""
-        _add(self._gains, queue, size)
-
-    def owe(self, queue: Queue, size: Sequence[int]) -> None:
-        """Count a task of a queue for which room has been taken."""
-        _add(self._owed, queue, size)
-        _add(self._gains, queue, [-amount for amount in size])
-
-    def tight(self, ask: Ask) -> dict[Queue, list[int]]:
-        """Return the queues, from the root down, whose maximum has no room for one more container
-        of ``ask``, each with what its maximum leaves. Only containers inside all of them help.
-        """
-        found = {}
-        for queue in ask.application.queue.capped:
-            assert queue.maximum is not None
-            left = list(queue.maximum.minus(queue.used))
-            if queue in self._gains:
-                add_all([left], self._gains[queue])
-            if not has_room(ask.size, left):
-                found[queue] = left
-        return found
-
-    def barred(self, ask: Ask) -> bool:
-        """Return whether the user limit or the AM share forbids one more container of ``ask``.
-        Taking containers from other users does not help then.
-        """
-        user, queue = ask.application.user, ask.application.queue
-        owed = self._owed.get(queue)
-        if queue.user_limit is not None and owed:
-            used = queue.user_used.get(user) or [0] * len(owed)
-            if not room_for(ask.size, used, queue.user_limit.minus(owed)):
-                return True
-        return own_limit(queue, user, ask.size, ask.is_am) is not None
-
-
-def _add(sums: dict[Queue, list[int]], queue: Queue | None, size: Sequence[int]) -> None:
-    while queue is not None:
-        add_all([sums.setdefault(queue, [0] * len(size))], size)
-        queue = queue.parent
-
-
-def has_room(size: Sequence[int], left: Sequence[int]) -> bool:
-    """Return whether a container is within what a limit leaves, in the types that it needs."""
-    return all(not s or s <= room for s, room in zip(size, left, strict=True))

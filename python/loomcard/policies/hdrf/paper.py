@@ -4,8 +4,10 @@ allocation that they should reach (Algorithm 1), and the guarantee of each node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+from loomcard.advanced import guarantees as guarantees
 
 Amount = TypeVar("Amount", int, float)
 Vector = Sequence[float]
@@ -314,62 +316,6 @@ def static_hdrf_tasks(
     found = dict.fromkeys(root.leaves(), 0)
     for leaf, _ in static_slices(root, capacity, None, tasks):
         found[leaf] += 1
-    return found
-
-
-def guarantees(
-    root: Node, demanding: Callable[[Node], bool] = lambda n: n.demanding,
-    held: Callable[[Node], float] = lambda _: 0.0,
-    promised: Callable[[Node], float] = lambda _: 0.0,
-    children: Callable[[Node], Iterable[Node]] = lambda n: n.children,
-) -> dict[Node, float]:  # fmt: skip
-    """Return g(n), the part of the whole that each node should have at least. g(root) = 1, and the
-    children of a node share g(n) by weight; they never add up to more.
-
-    A node that demands nothing is guaranteed at most what it uses (``held``). If it uses nothing,
-    this is the paper's g(P(n)) * w[n] / sum(w[i] of the demanding siblings i). A node that demands
-    is guaranteed at least what it is ``promised``. If siblings are promised more than g(n), each
-    gets its part in proportion.
-    """
-    found = {root: 1.0}
-    waiting = [root]
-    while waiting:
-        n = waiting.pop()
-        low: dict[Node, float] = {}
-        high: dict[Node, float] = {}
-        for c in children(n):
-            high[c] = float("inf") if demanding(c) else held(c)
-            low[c] = min(promised(c), high[c])
-        found.update(_divided(found[n], low, high))
-        waiting.extend(low)
-    return found
-
-
-def _divided(
-    due: float, low: Mapping[Node, float], high: Mapping[Node, float]
-) -> dict[Node, float]:
-    """Divide ``due`` by weight, each within its bounds. Repeat: settle the bounds on the side that
-    is violated more, and divide the rest again.
-    """
-    promised = sum(low.values())
-    if promised >= due:
-        return {c: due * least / promised if promised else 0.0 for c, least in low.items()}
-    found: dict[Node, float] = {}
-    open_ = list(low)
-    while open_:
-        level = max(due, 0.0) / sum(c.weight for c in open_)
-        short = [c for c in open_ if low[c] > level * c.weight]
-        over = [c for c in open_ if high[c] < level * c.weight]
-        lacking = sum(low[c] - level * c.weight for c in short)
-        spare = sum(level * c.weight - high[c] for c in over)
-        bound, at = (short, low) if lacking > spare else (over, high)
-        if not bound:
-            found.update((c, level * c.weight) for c in open_)
-            break
-        for c in bound:
-            found[c] = at[c]
-            due -= at[c]
-        open_ = [c for c in open_ if c not in found]
     return found
 
 

@@ -14,17 +14,18 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from loomcard import RULE_MS, ClusterView, Level, Plan, Queue, Shape, fill_tree, serve, shown
+from loomcard.advanced import (
+    EVERY_MS,
+    OwedTasks,
+    Preemption,
+    PreemptionOptions,
+    PreemptionRules,
+    take_back,
+)
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
-from loomcard.policies.hdrf.placement import (
-    HEADROOM,
-    Leaves,
-    OwedTasks,
-    release,
-    reserve_for_first,
-)
-from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
+from loomcard.policies.hdrf.placement import HEADROOM, Leaves, release, reserve_for_first
 from loomcard.policies.hdrf.rules import hdrf
 from loomcard.policies.hdrf.share_tree import ShareTree, alloc
 
@@ -54,9 +55,13 @@ class HierarchicalPolicy:
     headroom: bool = True
     leaf: Leafs = "application"
     reserve_after_ms: int = 0
-    preempting: Rules | None = None
     walks_tree = True
     stop_at_blocked: bool = False
+
+    @property
+    def preempting(self) -> PreemptionRules | None:
+        """When and how much is taken; None: never."""
+        return None
 
     def tree(self, root: Node, width: int) -> ShareTree:
         """Return a tree of shares by this policy's rule."""
@@ -91,7 +96,7 @@ class HierarchicalPolicy:
                 memory.line_ms = view.now_ms + EVERY_MS
                 reserve_for_first(plan, trees, self.reserve_after_ms)
             if self.preempting is not None:
-                look(plan, trees, self.preempting, memory.preemption, owed)
+                take_back(plan, trees, self.preempting, memory.preemption, owed)
         if plan.report_due:
             if memory.report_ms <= view.now_ms:
                 memory.report_ms = view.now_ms + EACH_MS * report(plan, trees)
@@ -136,7 +141,7 @@ class HierarchicalPolicy:
 
 
 @dataclass(frozen=True)
-class HierarchicalDominantResourceFairness(HierarchicalPolicy):
+class HierarchicalDominantResourceFairness(PreemptionOptions, HierarchicalPolicy):
     """Serve the child of the least share, a queue's scaled to the least among its children.
 
     ``setting``: how children count, ``look_ahead`` (for whole tasks on servers), ``static`` (the
@@ -144,42 +149,21 @@ class HierarchicalDominantResourceFairness(HierarchicalPolicy):
     (between the two). ``headroom``: a task is placed only where the largest of all would fit.
     ``reserve_after_ms``: for how long tasks of the first in line are passed over before room on one
     server is reserved for it, 0: never; not needed with headroom. ``leaf``: what has tasks:
-    applications, or leaf queues with FIFO inside. ``preempt_after_ms``: for how long a leaf must
-    have wanted its guarantee before containers are taken for it, 0: never; ``preempt_grace_ms``:
-    how long a victim's AM has; ``preempt_budget``: the part of the cluster that is taken at once;
-    ``preempt_cooldown_ms``: how long nothing is taken afterwards.
+    applications, or leaf queues with FIFO inside. ``preempt_...``: as ``PreemptionOptions``.
     """
 
     setting: Setting = "look_ahead"
     headroom: bool = False
     reserve_after_ms: int = 5_000  # a shorter time would idle more room than it gains
     leaf: Leafs = "application"
-    preempt_after_ms: int = 0
-    preempt_grace_ms: int = 15_000
-    preempt_budget: float = 0.1
-    preempt_cooldown_ms: int = 15_000
 
     def __post_init__(self) -> None:
-        for name in (
-            "reserve_after_ms", "preempt_after_ms", "preempt_grace_ms", "preempt_cooldown_ms"
-        ):  # fmt: skip
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is at least 0")
-        if not 0 < self.preempt_budget <= 1:
-            raise ValueError("preempt_budget is above 0 and at most 1")
+        super().__post_init__()
+        if self.reserve_after_ms < 0:
+            raise ValueError("reserve_after_ms is at least 0")
         for name, value, known in (("setting", self.setting, Setting), ("leaf", self.leaf, Leafs)):
             if value not in get_args(known):
                 raise ValueError(f"{name} is one of {', '.join(get_args(known))}, not {value!r}")
-
-    @property
-    def preempting(self) -> Rules | None:  # type: ignore[override]
-        """When and how much is taken; None: never."""
-        if not self.preempt_after_ms:
-            return None
-        return Rules(
-            self.preempt_after_ms, self.preempt_grace_ms, self.preempt_budget,
-            self.preempt_cooldown_ms,
-        )  # fmt: skip
 
     def tree(self, root: Node, width: int) -> ShareTree:
         """Return a tree with the shares of ``update_shares``."""

@@ -1,5 +1,5 @@
-"""Preemption for H-DRF (docs/papers/hdrf.md 6d). A leaf that waits for its guarantee gets room from
-the leaves that use most beyond their own guarantee.
+"""Preemption: a leaf that waits for its guarantee gets room from the leaves that use most beyond
+their own guarantee. What a leaf is, and what it is guaranteed, a policy says (``ShareTrees``).
 
 It cannot loop, for these reasons. A victim keeps its guarantee, as far as that is a whole
 container; so does each queue above the victim that is not also above the starved leaf. Guarantees
@@ -13,106 +13,58 @@ for it after a pause, and the pause doubles each time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from loomcard import (
-    Application,
-    Ask,
-    Container,
-    Node,
-    Plan,
-    Queue,
-    Resource,
-    Shape,
-    add_all,
-    fits,
-    subtract_all,
-)
-from loomcard.advanced import applications_below, why_never
-from loomcard.policies.hdrf import paper
-from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
-from loomcard.policies.hdrf.fit import Limits, has_room
-from loomcard.policies.hdrf.placement import OwedTask, OwedTasks, asks_of, for_first, word_of
+from loomcard.api.plan import Plan
+from loomcard.api.preempt.limits import Limits, has_room, queues_above
+from loomcard.api.preempt.owed import OwedTasks, asks_of, for_first, word_of
+from loomcard.api.preempt.rules import EVERY_MS, Preemption, PreemptionRules
+from loomcard.api.preempt.trees import ShareNode, SharePartition, ShareTrees
+from loomcard.api.view import applications_below
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Application, Ask, Container, Node
+from loomcard.model.queue import Queue
+from loomcard.model.reservations import why_never
+from loomcard.model.resource import Resource, add_all, fits, subtract_all
 
 ROUNDING = 1e-9
-EVERY_MS = 1000
-"""The shortest time between two searches for starved leaves, in ms."""
-LONGEST_MS = 3_600_000
-"""The longest pause after room that was not used, in ms; also for how long after a pause the next
-one of that leaf doubles.
-"""
 
 
-@dataclass
-class Preemption:
-    """What a call keeps for the next; leaves are named by ``word_of``."""
-
-    starved: dict[str, int] = field(default_factory=dict)
-    """By leaf: since when, in ms, it has wanted something within its guarantee."""
-    pauses: dict[str, list[int]] = field(default_factory=dict)
-    """By leaf that did not use its room: how long, and until when, in ms, nothing is taken for it.
+def take_back(
+    plan: Plan, trees: ShareTrees, rules: PreemptionRules, memory: Preemption, owed: OwedTasks,
+    inside: Callable[[dict[str, int]], Iterable[Search]] | None = None,
+) -> None:  # fmt: skip
+    """Find the starved leaves, and take room for those that have waited long enough. ``inside``
+    returns further searches, inside leaves; it gets the words of the starved leaves.
     """
-    owed: list[OwedTask] = field(default_factory=list)
-    """Tasks for which containers were preempted, and which have not started."""
-    rest_ms: int = 0
-    """Nothing more is taken before this time, in ms."""
-    look_ms: int = 0
-    """When starved leaves are searched again, in ms."""
-
-    def pause(self, words: Iterable[str], now_ms: int, first_ms: int) -> None:
-        """Pause leaves that did not use what was taken for them: for ``first_ms``, then twice as
-        long each time.
-        """
-        for word, (_, until_ms) in list(self.pauses.items()):
-            if until_ms + LONGEST_MS <= now_ms:
-                del self.pauses[word]
-        for word in words:
-            pause_ms = 2 * self.pauses[word][0] if word in self.pauses else first_ms
-            pause_ms = min(pause_ms, LONGEST_MS)
-            self.pauses[word] = [pause_ms, now_ms + pause_ms]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The options of the policy: when and how much is taken."""
-
-    after_ms: int
-    grace_ms: int
-    budget: float
-    cooldown_ms: int
-
-    @property
-    def until_ms(self) -> int:
-        """For how long, in ms, room that is taken is reserved for its leaf."""
-        return self.grace_ms + self.cooldown_ms + EVERY_MS
-
-
-def look(
-    plan: Plan, trees: PartitionTrees, rules: Rules, memory: Preemption, owed: OwedTasks
-) -> None:
-    """Find the starved leaves, and take room for those that have waited long enough."""
     now = plan.view.now_ms
     memory.pause(dict.fromkeys(owed.unused), now, rules.until_ms + rules.after_ms)
     if now >= memory.look_ms:
         memory.look_ms = now + EVERY_MS
+        known, memory.starved = memory.starved, {}
         partitions = trees.partitions.values()
-        lacking = [PartitionPreemption(plan, trees, p, rules, memory, owed) for p in partitions]
-        known = memory.starved
-        memory.starved = {w: known.get(w, now) for each in lacking for w in each.starved}
-        count = sum(each.take_all() for each in lacking) if now >= memory.rest_ms else 0
+        count, left = 0, dict[str, float]()
+        for search in [Search(plan, trees, p, rules, memory, owed) for p in partitions]:
+            memory.starved |= {w: known.get(w, now) for w in search.starved}
+            count += search.take_all() if now >= memory.rest_ms else 0
+            left[search.label] = search.left
+        for search in inside(dict(memory.starved)) if inside is not None else ():
+            memory.starved |= {w: known.get(w, now) for w in search.starved}
+            search.left = left[search.label]
+            count += search.take_all(count) if now >= memory.rest_ms else 0
+            left[search.label] = search.left
         if count:
             memory.rest_ms = now + rules.cooldown_ms
     if memory.starved:
         plan.wake_at(memory.look_ms)
 
 
-class PartitionPreemption:
+class Search:
     """The starved leaves of one partition, and what can be taken for them."""
 
     def __init__(
-        self, plan: Plan, trees: PartitionTrees, partition: Partition, rules: Rules,
+        self, plan: Plan, trees: ShareTrees, partition: SharePartition, rules: PreemptionRules,
         memory: Preemption, owed: OwedTasks,
     ) -> None:  # fmt: skip
         self._plan = plan
@@ -121,35 +73,37 @@ class PartitionPreemption:
         self._rules = rules
         self._memory = memory
         self._tasks = owed
-        self._limits = Limits()
-        self._plain: dict[paper.Node, list[int]] = {}  # what is used and not being preempted
-        self._leaf_of: dict[Application, paper.Node] = {}
+        self.label = partition.label
+        self._limits = Limits(plan.view._state, partition.label)
+        self._plain: dict[ShareNode, list[int]] = {}  # what is used and not being preempted
+        self._leaf_of: dict[Application, ShareNode] = {}
+        self._lost: dict[ShareNode, float] = {}  # what is being preempted from each leaf
         for leaf in partition.leaves.values():
             self._charge(leaf, trees.used(leaf.member, partition.label), 1)
         self._before = {node: self._share(node) for node in self._plain}
         self._guarantee = partition.guarantees(plan.view.cluster_capacity, self._share)
         for leaf in partition.leaves.values():
             self._note(leaf)
-        everything = frozenset(partition.tree.wanted)
-        self._shares = partition.shares(everything)
-        self._left = rules.budget
+        self._shares = partition.charged()
+        self.left = rules.budget
+        self._held: dict[ShareNode, list[Container]] | None = None  # once it is needed
         self._served = Counter[Ask]()  # in this call, tasks for an ask and for similar ones
         by_need = sorted(partition.leaves.values(), key=self._need)
         self.starved = {word_of(leaf): leaf for leaf in by_need if any(self._claims(leaf))}
 
-    def _note(self, leaf: paper.Node) -> None:
+    def _note(self, leaf: ShareNode) -> None:
         """Count what is being preempted from a leaf, and what is owed to it."""
         for app in applications_below(leaf.member):
             self._leaf_of[app] = leaf
             for container in app.containers:
                 if container.preempting_since is not None:
-                    self._limits.free(app.queue, container.size)
+                    self._limits.free(container)
                     if self._here(container):
-                        self._charge(leaf, container.size, -1)
+                        self._discharge(leaf, container)
         for size in self._tasks.of(leaf):
             self._limits.owe(_queue(leaf), size)
 
-    def _need(self, leaf: paper.Node) -> tuple[Any, ...]:
+    def _need(self, leaf: ShareNode) -> tuple[Any, ...]:
         least = self._guarantee[leaf]
         part = self._share(leaf) / least if least else float("inf")
         return part, [node.order for node in leaf.path()][::-1]  # of equals the first child
@@ -157,14 +111,21 @@ class PartitionPreemption:
     def _here(self, container: Container) -> bool:
         return container.node.label == self._partition.label
 
-    def _charge(self, leaf: paper.Node, amounts: Sequence[int], sign: int) -> None:
+    def _charge(self, leaf: ShareNode, amounts: Sequence[int], sign: int) -> None:
         sums = [self._plain.setdefault(node, [0] * len(amounts)) for node in leaf.path()]
         (add_all if sign > 0 else subtract_all)(sums, amounts)
 
-    def _share(self, child: paper.Node) -> float:
+    def _discharge(self, leaf: ShareNode, container: Container, sign: int = -1) -> None:
+        """Count a container as ended, or with ``sign`` 1 as running again."""
+        if not self._trees.lent(container):
+            self._charge(leaf, container.size, sign)
+            size = self._partition.share(container.size)
+            self._lost[leaf] = self._lost.get(leaf, 0.0) - sign * size
+
+    def _share(self, child: ShareNode) -> float:
         return self._partition.share(self._plain[child]) if child in self._plain else 0.0
 
-    def _claims(self, leaf: paper.Node) -> Iterator[Ask]:
+    def _claims(self, leaf: ShareNode) -> Iterator[Ask]:
         """Yield the asks of which a leaf may have one more task: its limits allow it, and with that
         task and what it is owed the leaf stays within its guarantee.
         """
@@ -178,18 +139,23 @@ class PartitionPreemption:
             wanted[ask.size] += count
         for ask, count in asks.items():
             more = self._served[ask] < count and owed.count(list(ask.size)) < wanted[ask.size]
-            if more and not self._limits.barred(ask):
+            if more and not self._limits.barred(ask) and self._free(ask):
                 yield ask
 
-    def _within(self, leaf: paper.Node, size: Sequence[int]) -> bool:
+    def _free(self, ask: Ask) -> bool:
+        """Return whether the policy itself allows one more, besides what its queue is owed."""
+        owed = self._limits.owed(ask.application.queue)
+        return self._trees.forbids(ask, owed) is None
+
+    def _within(self, leaf: ShareNode, size: Sequence[int]) -> bool:
         total = list(self._plain[leaf])
         for each in (size, *self._tasks.of(leaf)):
             add_all([total], each)
         return self._partition.share(total) <= self._guarantee[leaf] + ROUNDING
 
-    def take_all(self) -> int:
+    def take_all(self, before: int = 0) -> int:
         """Take room for each leaf that has been starved long enough: within the budget, or for one
-        task. Return how many containers were preempted.
+        task if nothing was taken ``before``. Return how many containers were preempted.
         """
         now, count = self._plan.view.now_ms, 0
         for word, leaf in self.starved.items():
@@ -199,28 +165,29 @@ class PartitionPreemption:
                 continue
             if pause and self._tasks.of(leaf):
                 continue  # first it shows that it uses this
-            while found := self._victims(leaf):
+            while not self._plan.spent and (found := self._victims(leaf)):
                 ask, victims = found
                 cost = sum(self._partition.share(container.size) for container in victims)
-                if count and cost > self._left + ROUNDING:
+                if before + count and cost > self.left + ROUNDING:
                     break
-                self._left -= cost
+                self.left -= cost
                 self._evict(leaf, ask, victims)
                 count += len(victims)
                 if pause:
                     break
         return count
 
-    def _victims(self, leaf: paper.Node) -> tuple[Ask, list[Container]] | None:
+    def _victims(self, leaf: ShareNode) -> tuple[Ask, list[Container]] | None:
         """Return an ask of a starved leaf, and the containers of one server that make room there
         for one of its tasks; or None. Leaves that use most lose first, and AMs last.
         """
         asks = list(self._claims(leaf))
+        if asks and self._held is None:
+            self._held = self._by_leaf(c for app in self._leaf_of for c in app.containers)
         for am_too in (False, True):
             for ask in asks:
                 tried: set[Node] = set()
-                held = (container for app in self._leaf_of for container in app.containers)
-                for container in self._candidates(leaf, ask, am_too, held):
+                for container in self._candidates(leaf, ask, am_too, self._held or {}):
                     node = container.node
                     if node not in tried:
                         tried.add(node)
@@ -229,10 +196,10 @@ class PartitionPreemption:
                             return ask, found
         return None
 
-    def _victims_on(self, leaf: paper.Node, ask: Ask, node: Node, am_too: bool) -> list[Container]:
+    def _victims_on(self, leaf: ShareNode, ask: Ask, node: Node, am_too: bool) -> list[Container]:
         if why_never(ask, node) is not None:
             return []  # the task may not go there
-        need = self._trees.servers.needs(ask.size, node)
+        need = self._trees.needs(ask.size, node)
         room = list(node.room)
         for size in self._reserved_on(node):
             subtract_all([room], size)
@@ -240,22 +207,23 @@ class PartitionPreemption:
             if container.preempting_since is not None:
                 add_all([room], container.size)
         tight = self._limits.tight(ask)
+        here = self._by_leaf(node.containers)
         found: dict[Container, None] = {}
         while not _enough(ask, need, room, tight):
             short = [n > free for n, free in zip(need, room, strict=True)]
             for left in tight.values():
                 over = [s > most for s, most in zip(ask.size, left, strict=True)]
                 short = [a or b for a, b in zip(short, over, strict=True)]
-            each = self._candidates(leaf, ask, am_too, node.containers)
+            each = self._candidates(leaf, ask, am_too, here)
             of_use = (c for c in each if c not in found and _helps(c, short))
             container = next(of_use, None)  # type: ignore[assignment]
             if container is None:
                 break
             found[container] = None
             add_all([room, *tight.values()], container.size)
-            self._charge(self._leaf_of[container.application], container.size, -1)
+            self._discharge(self._leaf_of[container.application], container)
         for container in found:
-            self._charge(self._leaf_of[container.application], container.size, 1)
+            self._discharge(self._leaf_of[container.application], container, 1)
         return list(found) if _enough(ask, need, room, tight) else []
 
     def _reserved_on(self, node: Node) -> list[Sequence[int]]:
@@ -267,7 +235,7 @@ class PartitionPreemption:
         return sizes
 
     def _candidates(
-        self, leaf: paper.Node, ask: Ask, am_too: bool, held: Iterable[Container]
+        self, leaf: ShareNode, ask: Ask, am_too: bool, held: Mapping[ShareNode, list[Container]]
     ) -> Iterator[Container]:
         """Yield the containers in ``held`` that may be preempted, in the reverse order of the
         descent: at each queue from the root down the child of the largest s/w first; of a leaf's
@@ -275,24 +243,28 @@ class PartitionPreemption:
         inside the lowest of those queues.
         """
         inside = next(reversed(self._limits.tight(ask)), None)
-        found: dict[paper.Node, list[Container]] = {}
-        for container in held:
-            victim = self._leaf_of.get(container.application)
-            if (
-                victim is not None
-                and victim is not leaf
-                and (inside is None or inside in container.application.queue.capped)
-                and self._here(container)
-                and container.number
+        for victim in sorted(held, key=self._mirrored):
+            mine = [
+                container
+                for container in held[victim]
+                if (victim is not leaf or self._trees.lent(container))
+                and (inside is None or inside in queues_above(container.application.queue))
                 and container.preempting_since is None
-                and (am_too or not container.is_am)
-            ):
-                found.setdefault(victim, []).append(container)
-        for victim in sorted(found, key=self._mirrored):
-            mine = sorted(found[victim], key=lambda c: (c.is_am, -c.allocated_ms, -c.number))
+                and (not container.is_am or (am_too and self._trees.may_take_master(container)))
+            ]
+            mine.sort(key=lambda c: (c.is_am, self._trees.rank(c)))
             yield from (container for container in mine if self._spares(victim, leaf, container))
 
-    def _mirrored(self, leaf: paper.Node) -> list[Any]:
+    def _by_leaf(self, held: Iterable[Container]) -> dict[ShareNode, list[Container]]:
+        """Return the containers that run on nodes of the label, by their leaf."""
+        found: dict[ShareNode, list[Container]] = {}
+        for container in held:
+            victim = self._leaf_of.get(container.application)
+            if victim is not None and self._here(container) and container.number:
+                found.setdefault(victim, []).append(container)
+        return found
+
+    def _mirrored(self, leaf: ShareNode) -> list[Any]:
         """Return a sort key: the attributed shares at each queue, less what was preempted since."""
         key: list[Any] = []
         for node in leaf.path():
@@ -301,13 +273,20 @@ class PartitionPreemption:
             key.append((-self._shares.share(node) * kept / node.weight, node.order))
         return key[::-1]
 
-    def _spares(self, victim: paper.Node, starved: paper.Node, container: Container) -> bool:
+    def _spares(self, victim: ShareNode, starved: ShareNode, container: Container) -> bool:
         """Return whether no node above the container, except those above the starved leaf, falls
         below its guarantee. A leaf whose guarantee is less than this container has no claim on it:
         otherwise many small leaves with one container each would keep more than their queue is
-        guaranteed.
+        guaranteed. Nor does a leaf lose more at once than its part. Lent room is not spared.
         """
+        if self._trees.lent(container):
+            return True
         gains, size = set(starved.path()), self._partition.share(container.size)
+        part, lost = self._rules.queue_budget, self._lost.get(victim, 0.0)
+        if part < 1 and lost:
+            excess = self._before[victim] - self._guarantee[victim]
+            if lost + size > part * excess + ROUNDING:
+                return False
         for node in victim.path():
             if node not in gains and not (node is victim and size > self._guarantee[node]):
                 pairs = zip(self._plain[node], container.size, strict=True)
@@ -316,18 +295,23 @@ class PartitionPreemption:
                     return False
         return True
 
-    def _evict(self, leaf: paper.Node, ask: Ask, victims: list[Container]) -> None:
-        now, rules = self._plan.view.now_ms, self._rules
-        share, least = self._share(leaf), self._guarantee[leaf]
+    def _why(self, leaf: ShareNode, share: float, victim: ShareNode, container: Container) -> str:
+        """Return the reason that YARN shows: ``share`` is what the leaf held before."""
+        holds = f"{_name(leaf)} holds {share:.1%} of its guaranteed {self._guarantee[leaf]:.1%}"
+        if self._trees.lent(container):
+            label = self._partition.label
+            return f"{holds} on {label}; {_name(victim)} was lent what is idle there"
+        has, least = self._share(victim), self._guarantee[victim]
+        return f"{holds}; {_name(victim)} holds {has:.1%}, and is guaranteed {least:.1%}"
+
+    def _evict(self, leaf: ShareNode, ask: Ask, victims: list[Container]) -> None:
+        now, rules, share = self._plan.view.now_ms, self._rules, self._share(leaf)
         for container in victims:
             victim = self._leaf_of[container.application]
-            reason = (
-                f"{_name(leaf)} holds {share:.1%} of its guaranteed {least:.1%}; {_name(victim)} "
-                f"holds {self._share(victim):.1%}, and is guaranteed {self._guarantee[victim]:.1%}"
-            )
-            self._plan.preempt(container, rules.grace_ms, reason)
-            self._charge(victim, container.size, -1)
-            self._limits.free(container.application.queue, container.size)
+            self._plan.preempt(container, rules.grace_ms, self._why(leaf, share, victim, container))
+            self._trees.taken(container)
+            self._discharge(victim, container)
+            self._limits.free(container)
         self._served[ask] += 1
         self._limits.owe(_queue(leaf), ask.size)
         self._tasks.add(leaf, ask, victims[0].node, now + rules.until_ms)
@@ -342,7 +326,7 @@ def _helps(container: Container, short: list[bool]) -> bool:
     return any(s and amount for s, amount in zip(short, container.size, strict=True))
 
 
-def _kinds(leaf: paper.Node, shapes: Collection[Shape]) -> dict[Ask, int]:
+def _kinds(leaf: ShareNode, shapes: Collection[Shape]) -> dict[Ask, int]:
     """Return the asks of a leaf for these shapes. Asks of the same size, user, queue and place
     count as one: the first of them, with the count of all.
     """
@@ -358,11 +342,11 @@ def _kinds(leaf: paper.Node, shapes: Collection[Shape]) -> dict[Ask, int]:
     return counts
 
 
-def _queue(leaf: paper.Node) -> Queue:
+def _queue(leaf: ShareNode) -> Queue:
     member = leaf.member
     return member if isinstance(member, Queue) else member.queue
 
 
-def _name(leaf: paper.Node) -> str:
+def _name(leaf: ShareNode) -> str:
     member = leaf.member
     return member.path if isinstance(member, Queue) else f"{member.id} in {member.queue.path}"
