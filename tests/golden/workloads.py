@@ -344,6 +344,13 @@ _TREES = ("two-levels", "labels", "large-task", "three-resources", "refusals")
 _JOBS = ("two-levels", "large-task", "gangs", "masters", "refusals")
 _STAGES = ("dags", "altruistic", "large-task", "refusals")
 _MAPS = ("mapreduce", "changes")
+_TAKES_BACK: Mapping[str, Any] = {
+    "preempt_after_ms": 2000,
+    "preempt_grace_ms": 1500,
+    "preempt_budget": 0.5,
+    "preempt_cooldown_ms": 2000,
+}
+
 VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
     "capacity_fair": (
         "capacity",
@@ -354,6 +361,16 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
         "capacity",
         {"minimum_user_limit_percent": 25, "calculator": "memory"},
         ("two-levels", "masters", "changes"),
+    ),
+    "capacity_preempt": (
+        "capacity",
+        {**_TAKES_BACK, "user_limit_factor": -1, "preempt_within": "user_limit"},
+        ("hogged", "labels", "masters", "large-task"),
+    ),
+    "capacity_priority": (
+        "capacity",
+        {**_TAKES_BACK, "preempt_within": "priority", "preempt_queue_budget": 0.2},
+        ("hogged", "changes"),
     ),
     "carbyne_alone": ("carbyne", {"altruism": 0.5, "learn": False}, _STAGES),
     "carbyne_guarded": ("carbyne", {"loan": "guarded", "most_borrowed": 0}, _STAGES),
@@ -402,6 +419,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
         _JOBS,
     ),
     "dress_printed": ("dress", {"reading": "printed", "eager": False}, _JOBS),
+    "fair_preempt": ("fair", _TAKES_BACK, ("hogged", "labels", "large-task")),
     "fair_drf": (
         "fair",
         {"default": "drf", "levels": {"root.a": "fifo"}},
@@ -410,12 +428,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
     "hdrf_cap": ("hdrf", {"setting": "cap", "headroom": True}, _TREES),
     "hdrf_preempt": (
         "hdrf",
-        {
-            "preempt_after_ms": 2000,
-            "preempt_grace_ms": 1500,
-            "preempt_budget": 0.5,
-            "preempt_cooldown_ms": 2000,
-        },
+        _TAKES_BACK,
         (*_TREES, "hogged"),
     ),
     "hdrf_prose": ("hdrf", {"setting": "prose", "leaf": "queue"}, _TREES),

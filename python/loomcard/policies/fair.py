@@ -1,12 +1,12 @@
 """YARN's FairScheduler: at each queue, serve first the member furthest below its share.
 
-Left out: preemption, reservations, delay scheduling, `maxRunningApps`, and YARN's rule that a queue
+Left out: reservations, delay scheduling, `maxRunningApps`, and YARN's rule that a queue
 may not be `drf` below one that is `fair`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -22,16 +22,26 @@ from loomcard import (
     asks_below,
     fill_tree,
 )
+from loomcard.advanced import (
+    Preemption,
+    PreemptionOptions,
+    QueueNode,
+    QueuePartition,
+    QueueTrees,
+    fill_and_take_back,
+    guarantees,
+)
 
 Rule = Literal["fair", "drf", "fifo"]
 
 
 @dataclass(frozen=True)
-class FairScheduler:
+class FairScheduler(PreemptionOptions):
     """As YARN's FairScheduler: by minimum share, then use by weight; per queue fair, drf or fifo.
 
     A queue's ``guaranteed`` is YARN's `minResources`. ``default``: the rule of a queue that
     ``levels`` (queue path: rule) does not name. ``reserve_after_ms``: as for ``fifo``.
+    ``preempt_...``: as ``PreemptionOptions``.
     """
 
     default: Rule = "fair"
@@ -40,16 +50,70 @@ class FairScheduler:
 
     walks_tree = True
 
-    def decide(self, view: ClusterView) -> Plan:
-        """Serve the first member by each queue's rule, from the root down, one container a time."""
-        plan = Plan(view)
-        return fill_tree(plan, partial(self._level, view), self.reserve_after_ms)
+    def initial(self, _view: ClusterView, _saved: Any) -> Preemption:
+        """Return an empty memory: nothing is being taken back."""
+        return Preemption()
+
+    def decide(self, view: ClusterView, memory: Preemption) -> tuple[Plan, Preemption]:
+        """Serve the first member by each queue's rule, from the root down, one container a time.
+        Then take fair shares back.
+        """
+        plan, rules, trees = Plan(view), self.preempting, FairTrees(view, self)
+        fill_and_take_back(
+            plan, memory, rules, trees,
+            lambda: fill_tree(plan, partial(self._level, view), self.reserve_after_ms),
+        )  # fmt: skip
+        return plan, memory
+
+    def rule(self, queue: Queue) -> Rule:
+        """Return the rule of a queue."""
+        return self.levels.get(queue.path, self.default)
 
     def _level(self, view: ClusterView, queue: Queue) -> Level:
-        rule = self.levels.get(queue.path, self.default)
+        rule = self.rule(queue)
         if rule == "drf":
             return Level(queue, partial(drf_order, view))
         return Level(queue, fair_order if rule == "fair" else fifo_order)
+
+
+class FairTrees(QueueTrees):
+    """Fair shares by weight among what demands something, at least the minimum shares. Applications
+    are the leaves, except in queues that are first in, first out.
+    """
+
+    def __init__(self, view: ClusterView, policy: FairScheduler) -> None:
+        super().__init__(view)
+        self._policy = policy
+
+    def due(self, partition: QueuePartition, held: Callable[[Any], float]) -> Mapping[Any, float]:
+        """Return the fair shares; an inner node demands what its leaves do."""
+        scope, label = self.view.queue, partition.label
+        whole = 1.0 if scope.parent is None else self.part(self.view.capacity, self._cluster)
+        if not whole:
+            return dict.fromkeys([partition.root, *partition.leaves.values()], 0.0)
+
+        def promised(node: QueueNode) -> float:
+            if isinstance(node.member, Queue):
+                return self.promised(node.member, label, node.member.guaranteed) / whole
+            return 0.0
+
+        found = guarantees(partition.root, held=lambda node: held(node) / whole, promised=promised)
+        return {node: least * whole for node, least in found.items()}
+
+    @property
+    def _cluster(self) -> Resource:
+        return self.view.cluster_capacity
+
+    def part(self, amounts: Sequence[int], whole: Resource) -> float:
+        """Return amounts as the rules compare them: memory alone, unless a rule is `drf`."""
+        policy = self._policy
+        if policy.default == "drf" or "drf" in policy.levels.values():
+            return super().part(amounts, whole)
+        return amounts[0] / whole[0] if whole[0] else 0.0
+
+    def by_application(self, queue: Queue) -> bool:
+        """Return whether the applications of a queue have fair shares."""
+        return self._policy.rule(queue) != "fifo"
 
 
 Key = tuple[Any, ...]

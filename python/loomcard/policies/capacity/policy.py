@@ -1,6 +1,6 @@
 """YARN's CapacityScheduler: guarantees down a tree; idle room is lent to queues that need it.
 
-Left out: preemption, reservations, delay scheduling (`node-locality-delay`), queue priorities, and
+Left out: reservations, delay scheduling (`node-locality-delay`), queue priorities, and
 queues that differ by node label. The queue tree enforces maxima, the AM limit (`am_share`) and
 ACLs.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from loomcard import (
     RESERVE_AFTER_MS,
@@ -22,6 +22,8 @@ from loomcard import (
     fill_tree,
     share,
 )
+from loomcard.advanced import Preemption, PreemptionOptions, fill_and_take_back
+from loomcard.policies.capacity.preemption import CapacityTrees, Within, inside_queues
 from loomcard.policies.capacity.user_limit import UserLimitedLevel
 from loomcard.policies.capacity.yarn import (
     LimitRule,
@@ -32,13 +34,15 @@ from loomcard.policies.capacity.yarn import (
 
 
 @dataclass(frozen=True)
-class CapacityScheduler:
+class CapacityScheduler(PreemptionOptions):
     """As YARN's CapacityScheduler: the queue that uses least of its guarantee first; user limits.
 
     ``minimum_user_limit_percent`` and ``user_limit_factor`` are YARN's `minimum-user-limit-percent`
     and `user-limit-factor` (-1: none); ``ordering``: of a leaf's applications, as YARN's
     `ordering-policy`; ``calculator``: `memory` is YARN's DefaultResourceCalculator.
-    ``reserve_after_ms``: as for ``fifo``.
+    ``reserve_after_ms``: as for ``fifo``. ``preempt_...``: as ``PreemptionOptions``;
+    ``preempt_within``: also inside a leaf queue, for applications of a higher `priority`, or for
+    users below their `user_limit` from users above it.
     """
 
     ordering: Literal["fifo", "fair"] = "fifo"
@@ -46,29 +50,49 @@ class CapacityScheduler:
     user_limit_factor: float = 1.0
     calculator: Literal["dominant", "memory"] = "dominant"
     reserve_after_ms: int = RESERVE_AFTER_MS
+    preempt_within: Within = "nothing"
 
     walks_tree = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.minimum_user_limit_percent <= 100:
             raise ValueError("minimum_user_limit_percent lies between 0 and 100")
         if self.user_limit_factor <= 0 and self.user_limit_factor != -1:
             raise ValueError("user_limit_factor is above 0, or -1 for no limit")
 
-    def decide(self, view: ClusterView) -> Plan:
-        """Serve at each queue the child of the least used capacity; in a leaf, by ``ordering``."""
+    def initial(self, _view: ClusterView, _saved: Any) -> Preemption:
+        """Return an empty memory: nothing is being taken back."""
+        return Preemption()
+
+    def decide(self, view: ClusterView, memory: Preemption) -> tuple[Plan, Preemption]:
+        """Serve at each queue the child of the least used capacity; in a leaf, by ``ordering``.
+        Then take guarantees back.
+        """
         guarantees = view.cache("guarantees", lambda: Guarantees(view.queue))
         guarantees.update(view)
-        return fill_tree(Plan(view), partial(self._level, guarantees), self.reserve_after_ms)
+        plan, level, rules = Plan(view), partial(self._level, guarantees), self.preempting
+        if rules is None:
+            return fill_tree(plan, level, self.reserve_after_ms), memory
+        trees = CapacityTrees(
+            view, guarantees.of, guarantees.levels, self.calculator, self.ordering
+        )
+        fill_and_take_back(
+            plan, memory, rules, trees,
+            lambda: fill_tree(plan, level, self.reserve_after_ms),
+            inside_queues(trees, rules, memory, self.preempt_within),
+        )  # fmt: skip
+        return plan, memory
 
     def _level(self, guarantees: Guarantees, queue: Queue) -> Level:
         if not queue.leaf:
             return Level(queue, partial(self._by_used_capacity, guarantees))
         order = by_submission if self.ordering == "fifo" else by_memory
-        return UserLimitedLevel(
+        level = guarantees.levels[queue] = UserLimitedLevel(
             queue, order, guarantees.of, partial(self.magnitude, guarantees),
             LimitRule(self.minimum_user_limit_percent, self.user_limit_factor),
         )  # fmt: skip
+        return level
 
     def magnitude(self, guarantees: Guarantees, amounts: Sequence[int]) -> float:
         """Return the amount as the calculator counts it: its memory, or its dominant share."""
@@ -92,6 +116,7 @@ class Guarantees:
     def __init__(self, scope: Queue) -> None:
         self.scope = scope
         self.of: dict[Queue, Resource] = {}
+        self.levels: dict[Queue, UserLimitedLevel] = {}
         self.capacity = Resource()
         self._version = -1
 

@@ -76,6 +76,13 @@ class UserLimitedLevel(Level):
         if self._held:
             self._let_go()
 
+    def beyond(self, user: str, size: Resource, change: Sequence[int]) -> float:
+        """Return by how much a user exceeds the limit after a ``change`` of what it uses, if a
+        container of ``size`` comes next.
+        """
+        used = list(self._used.get(user) or [0] * len(size))
+        return self._magnitude(list(map(add, used, change))) - self._limit(size)
+
     def forbids(self, app: Application) -> Reason | None:
         """Return USER_LIMIT while its user uses more than the limit."""
         return None if self._may(app.user, next_size(app)) else Reason.USER_LIMIT
