@@ -17,7 +17,7 @@ from loomcard.player.play import play
 from loomcard.results.record import RunRecord
 from loomcard.workload.scenario import Scenario
 
-PARTS = ("agreement", "steady")
+PARTS = ("agreement", "steady", "late")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -34,8 +34,10 @@ def main(arguments: list[str] | None = None) -> None:
         print((folder / "agreement.md").read_text())
     if given.only in (None, "steady"):
         document["steady"] = stock_schedulers.run_all(
-            _either, given.out / "steady", given.seed, _notify
+            either, given.out / "steady", given.seed, _notify
         )
+    if given.only in (None, "late"):
+        document["late"] = stock_schedulers.run_late(either, given.out / "late", notify=_notify)
     print(json.dumps(document))
 
 
@@ -47,7 +49,8 @@ def _ours(scenario: Scenario, policy: Path, folder: Path) -> RunRecord:
     return play(scenario, policy, folder=folder)
 
 
-def _either(scenario: Scenario, scheduler: str, policy: Path, folder: Path) -> RunRecord:
+def either(scenario: Scenario, scheduler: str, policy: Path, folder: Path) -> RunRecord:
+    """Play under ours with a configuration, or under YARN's scheduler with its queues."""
     if scheduler == "loomcard":
         return play(scenario, policy, folder=folder)
     config = compile_config(policy.read_text("utf-8"), policy.name)

@@ -5,7 +5,7 @@ YARN, and how each scheduler splits the containers when the cluster is full.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -26,6 +26,8 @@ WINDOW_MS: Final = (15_000, 75_000)
 ended.
 """
 EVERY_MS: Final = 1_000
+LATE_MS: Final = (16_000, 34_000)
+"""In the workload with a late queue: its guarantee has been taken back, and no task has ended."""
 PAIRS: Final = {"capacity": "stock:capacity", "fair": "stock:fair"}
 
 
@@ -46,11 +48,7 @@ def split(record: RunRecord, scheduler: str, window_ms: tuple[int, int] = WINDOW
     by_application: dict[str, list[int]] = {name: [] for name in queue_of}
     by_queue: dict[str, list[int]] = {queue: [] for queue in queue_of.values()}
     for at_ms in range(*window_ms, EVERY_MS):
-        counts = dict.fromkeys(queue_of, 0)
-        for row in record.containers:
-            begun = row.started_ms is not None and row.started_ms <= at_ms
-            if begun and not row.is_am and (row.finished_ms is None or at_ms < row.finished_ms):
-                counts[row.application] += 1
+        counts = _running(record, at_ms)
         for name, count in counts.items():
             by_application[name].append(count)
         for queue, seen in by_queue.items():
@@ -62,6 +60,37 @@ def split(record: RunRecord, scheduler: str, window_ms: tuple[int, int] = WINDOW
     )
 
 
+def _running(record: RunRecord, at_ms: int) -> dict[str, int]:
+    """Return how many containers of each application run at a time, without AMs."""
+    counts = {app.id: 0 for app in record.applications}
+    for row in record.containers:
+        begun = row.started_ms is not None and row.started_ms <= at_ms
+        if begun and not row.is_am and (row.finished_ms is None or at_ms < row.finished_ms):
+            counts[row.application] += 1
+    return counts
+
+
+def queues_at(record: RunRecord, at_ms: int) -> dict[str, int]:
+    """Return how many containers run in each queue at a time, without AMs."""
+    found: dict[str, int] = {app.queue: 0 for app in record.applications}
+    counts = _running(record, at_ms)
+    for app in record.applications:
+        found[app.queue] += counts[app.id]
+    return found
+
+
+def agree(
+    one: RunRecord, other: RunRecord, window_ms: tuple[int, int], every_ms: int = EVERY_MS
+) -> float:
+    """Return the part of the samples in a window in which each queue runs as many containers in
+    both records, or one more or less.
+    """
+    times = range(*window_ms, every_ms)
+    pairs = [(queues_at(one, at_ms), queues_at(other, at_ms)) for at_ms in times]
+    near = [all(abs(a[queue] - b[queue]) <= 1 for queue in a) for a, b in pairs]
+    return sum(near) / len(near)
+
+
 def apart(one: Split, other: Split, leaves_too: bool) -> float:
     """Return the largest difference between two schedulers, in containers: of any queue, and with
     ``leaves_too`` of any application. A leaf that serves in order of arrival has no steady split.
@@ -70,6 +99,35 @@ def apart(one: Split, other: Split, leaves_too: bool) -> float:
     if leaves_too:
         pairs.append((one.applications, other.applications))
     return max(abs(mine[name] - theirs[name]) for mine, theirs in pairs for name in mine)
+
+
+def run_late(
+    play: Play, folder: Path, names: Sequence[str] = tuple(PAIRS),
+    notify: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Play the workload in which a late queue takes its guarantee back, under ours and YARN's with
+    preemption. Return, by name: the part of the samples that agree, after settling and from the
+    start, and the counts over time.
+    """
+    room = Path(str(files("benchmarks.agreement"))) / "stock_workloads"
+    scenario = load(room / "late.yml", seed=1)
+    found = {}
+    for name in names:
+        records = []
+        for scheduler in ("loomcard", PAIRS[name]):
+            notify(f"{name} with a late queue: {scheduler}")
+            place = folder / f"late-{name}-{scheduler.replace(':', '-')}"
+            records.append(play(scenario, scheduler, room / f"{name}-late.yml", place))
+        times = range(0, LATE_MS[1], EVERY_MS)
+        found[name] = {
+            "agree": agree(records[0], records[1], LATE_MS),
+            "agree_from_start": agree(records[0], records[1], (0, LATE_MS[1])),
+            "ours": [queues_at(records[0], at_ms) for at_ms in times],
+            "yarn": [queues_at(records[1], at_ms) for at_ms in times],
+        }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "late.json").write_text(json.dumps(found, indent=1) + "\n")
+    return found
 
 
 def run_all(

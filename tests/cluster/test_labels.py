@@ -3,6 +3,7 @@ its guarantee and its default.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from getpass import getuser
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from loomcard.cluster.embedded import LocalCluster, LocalSettings
 from loomcard.cluster.example_jobs import Program, example
 from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
+from waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
@@ -25,6 +27,21 @@ kind: policy
 policy: fifo
 queues:
   first: {}
+  owed: {label_guaranteed: {gpu: 100%}}
+  programmed: {default_label: fpga}
+"""
+TAKING_BACK = """
+version: 1
+kind: policy
+policy: capacity
+options:
+  user_limit_factor: -1
+  preempt_after_ms: 1000
+  preempt_grace_ms: 1000
+  preempt_budget: 1
+  preempt_cooldown_ms: 1000
+queues:
+  first: {label_maximum: {gpu: 50%}}
   owed: {label_guaranteed: {gpu: 100%}}
   programmed: {default_label: fpga}
 """
@@ -113,6 +130,33 @@ def test_a_job_without_a_label_runs_on_its_queues(cluster: LocalCluster, run: Ru
     assert job.wait(DEADLINE_S) == 0, job.reason()
     runs = [r for r in read_runs(cluster.container_times) if r.application == job.application()]
     assert (len(runs), {r.node for r in runs}) == (3, {"n3"})
+
+
+def test_the_owner_gets_its_room_back_and_a_maximum_binds_what_is_lent(
+    cluster: LocalCluster, run: Run
+) -> None:
+    """A job without a label holds gpu's idle node with long tasks, but no more of it than its
+    queue's maximum on gpu. The owner's job, which asks for the label, then has the whole node long
+    before those tasks end.
+    """
+    cluster.rest.apply_policy(TAKING_BACK, "taking-back.yml")
+    lent = run("first", 8, 90_000)
+    used = partial(of_first, cluster)
+    wait_until(lambda: used()["memory_mb"] == 384, "first holds its maximum", seconds=DEADLINE_S)
+    owner = run("owed", 2, 1000, "gpu")
+    assert owner.wait(DEADLINE_S) == 0, owner.reason()
+    runs = [r for r in read_runs(cluster.container_times) if not r.is_am]
+    owed = [r for r in runs if r.application == owner.application()]
+    first = [r for r in runs if r.application == lent.application()]
+    assert {r.node for r in owed} == {"n2"}
+    assert min(r.started_ms for r in owed) < min(r.started_ms for r in first) + 60_000
+
+
+def of_first(cluster: LocalCluster) -> dict[str, int]:
+    """Return what the queue first uses of gpu's nodes."""
+    queues = cluster.rest.scheduler()["schedulerInfo"]["queues"]
+    row = next(queue for queue in queues if queue["path"] == "root.first")
+    return dict(row["by_label"]["gpu"]["used"])
 
 
 def test_all_of_it_replays(cluster: LocalCluster) -> None:

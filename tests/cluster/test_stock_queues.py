@@ -124,3 +124,43 @@ def test_queues_without_a_configuration_are_alike() -> None:
         ("root.x.b", "1w"),
         ("root.y", "1w"),
     ]
+
+
+MONITOR = "yarn.resourcemanager.monitor.capacity.preemption"
+
+
+@pytest.mark.parametrize(
+    ("stock", "wanted"),
+    [
+        (
+            "capacity",
+            {
+                "yarn.resourcemanager.scheduler.monitor.enable": "true",
+                f"{MONITOR}.monitoring_interval": "2000",
+                f"{MONITOR}.max_wait_before_kill": "15000",
+                f"{MONITOR}.total_preemption_per_round": "0.5",
+            },
+        ),
+        (
+            "fair",
+            {
+                "yarn.scheduler.fair.preemption": "true",
+                "yarn.scheduler.fair.waitTimeBeforeKill": "15000",
+            },
+        ),
+    ],
+)
+def test_yarns_preemption_gets_our_options(
+    stock: str, wanted: dict[str, str], tmp_path: Path
+) -> None:
+    """Without the option no such property is written."""
+    for options, found in (("preempt_after_ms: 2000, preempt_budget: 0.5", wanted), ("", {})):
+        text = f"version: 1\npolicy: {stock}\noptions: {{{options}}}\nqueues: {{a: {{}}}}\n"
+        config = compile_config(text, "t")
+        settings = LocalSettings(
+            run_dir=tmp_path / (options or "none"), scheduler=f"stock:{stock}", stock_config=config
+        )
+        render_conf(settings)
+        root = ElementTree.parse(settings.run_dir / "conf" / "yarn-site.xml")  # noqa: S314 - ours
+        rows = {p.findtext("name", ""): p.findtext("value", "") for p in root.iter("property")}
+        assert {name: rows.get(name) for name in wanted} == (found or dict.fromkeys(wanted))

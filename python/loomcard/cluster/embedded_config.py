@@ -18,7 +18,7 @@ from loomcard.cluster.hadoop_config import (
     embedded_settings,
     render,
 )
-from loomcard.cluster.stock_queues import capacity_options, stock_queues
+from loomcard.cluster.stock_queues import stock_options, stock_queues
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _stock(settings: LocalSettings) -> dict[str, Any]:
     whole = settings.scheduler_class == CAPACITY_SCHEDULER
     return {
         "stock_queues": stock_queues(config, types, capacity, whole=whole),
-        "stock_options": capacity_options(config),
+        "stock_options": stock_options(config),
     }
 
 

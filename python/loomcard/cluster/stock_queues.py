@@ -78,10 +78,12 @@ def config_of_queues(paths: Sequence[str]) -> dict[str, Any]:
     return compile_config(yaml.safe_dump(root), "queues")
 
 
-def capacity_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of our `capacity` at the root; YARN's defaults for another policy."""
+def stock_options(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of our `capacity` or `fair` at the root; none, which stands for YARN's
+    defaults, for another policy.
+    """
     root = config["queues"][0]
-    return dict(root["options"]) if root["policy"] == "capacity" else {}
+    return dict(root["options"]) if root["policy"] in ("capacity", "fair") else {}
 
 
 class _Tree:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard.cluster.compose import ComposeCluster
-from loomcard.cluster.stock_queues import capacity_options
+from loomcard.cluster.stock_queues import stock_options
 from loomcard.experiments.grid import Cell
 from loomcard.experiments.inputs import InputError
 from loomcard.player.play_compose import running
@@ -114,7 +114,7 @@ def _leaves(config: dict[str, Any] | None) -> set[str]:
 
 def _counts_vcores(cell: Cell) -> bool:
     if cell.source == "stock:capacity":
-        options = capacity_options(cell.queues) if cell.queues else {}
+        options = stock_options(cell.queues) if cell.queues else {}
         return options.get("calculator") != "memory"
     return cell.source != "stock:fifo"  # which considers only memory
 

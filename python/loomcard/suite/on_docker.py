@@ -26,7 +26,7 @@ from loomcard.cluster.hadoop_config import (
     render,
 )
 from loomcard.cluster.rm_client import Document, ResourceManagerClient, RestError
-from loomcard.cluster.stock_queues import capacity_options, stock_queues
+from loomcard.cluster.stock_queues import stock_options, stock_queues
 from loomcard.experiments.grid import Cell
 from loomcard.player.container_ids import container_key
 from loomcard.player.node_logs import runs_in
@@ -164,7 +164,7 @@ class DockerSuite:
             more["stock_queues"] = stock_queues(
                 cell.queues, ["memory_mb", "vcores"], whole, whole=chosen == CAPACITY_SCHEDULER
             )
-            more["stock_options"] = capacity_options(cell.queues)
+            more["stock_options"] = stock_options(cell.queues)
         return compose_settings(chosen, node_memory_mb=memory, node_vcores=vcores, **more)
 
     def _start_submitter(self) -> None:
