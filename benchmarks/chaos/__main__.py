@@ -23,6 +23,9 @@ from benchmarks.chaos.pair import PairCluster
 from benchmarks.chaos.report import summary, table
 from benchmarks.chaos.run import Log, Run
 from benchmarks.chaos.schedule import PAIR_KINDS, PLAIN_KINDS
+from loomcard.cluster import paths
+from loomcard.cluster.hadoop_jars import JarSourceError
+from loomcard.config.shipped import PlaceError
 
 BREAKS = (
     "allocate-twice", "forget-release", "skip-usage", "return-twice", "freeze", "lose-ask",
@@ -121,9 +124,12 @@ def main(
         unknown = [word for word in broken.split(",") if word and word not in BREAKS]
         if unknown:
             raise ChaosError(f"--break: unknown {unknown}; known: {', '.join(BREAKS)}")
-        first, wanted = first_fault(out, seed, resume, faults), kinds_of(kinds, known)
-    except ChaosError as error:
-        typer.echo(f"chaos: {error}", err=True)
+        wanted = kinds_of(kinds, known)
+        paths.jars()  # fetched before a fault begins
+        first = first_fault(out, seed, resume, faults)
+    except (ChaosError, JarSourceError, PlaceError) as error:
+        hint = f": {error.hint}" if isinstance(error, JarSourceError | PlaceError) else ""
+        typer.echo(f"chaos: {error}{hint}", err=True)
         raise typer.Exit(2) from None
     try:
         run(seed, faults, minutes, out, first, every, wanted, broken, patience, ha)

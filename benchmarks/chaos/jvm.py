@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from loomcard.cluster import paths
+
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "jvm-bridge" / "chaos" / "target"
 PACKAGE = "org.loomcard.yarn.chaos"
@@ -93,13 +95,9 @@ class Jvm:
 
 
 def _command(main: str, conf: Path, heap: str, folder: Path) -> list[str]:
-    jars = TARGET / "classpath.txt"
     own = sorted(TARGET.glob("loomcard-chaos-*.jar"))
-    if not jars.is_file() or not own:
-        raise ChaosError(f"{jars} or the jar beside it is missing: run `make setup` first")
-    java = (
-        str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
-    )
+    if not own:
+        raise ChaosError(f"{TARGET} has no jar: run `make setup` first")
     log = folder / "log4j.properties"
     log.write_text(
         "log4j.rootLogger=WARN,e\nlog4j.appender.e=org.apache.log4j.ConsoleAppender\n"
@@ -108,9 +106,10 @@ def _command(main: str, conf: Path, heap: str, folder: Path) -> list[str]:
         "log4j.logger.org.loomcard=INFO\nlog4j.logger.org.loomcard.policy=WARN\n"
     )
     return [
-        java, f"-Xmx{heap}", "-XX:+UseParallelGC", f"--add-opens={OPENS}",
+        str(paths.java_home() / "bin" / "java"), f"-Xmx{heap}", "-XX:+UseParallelGC",
+        f"--add-opens={OPENS}",
         f"-Dlog4j.configuration={log.as_uri()}",
-        "-cp", os.pathsep.join([str(conf.parent), *map(str, own), jars.read_text()]),
+        "-cp", os.pathsep.join(map(str, [conf.parent, *own, paths.jars() / "*"])),
         f"{PACKAGE}.{main}", str(conf),
     ]  # fmt: skip
 

@@ -5,6 +5,7 @@ purpose each check must fail.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,15 @@ from typing import Any
 
 import pytest
 
+from loomcard.cluster import paths
+
 ROOT = Path(__file__).parents[3]
-JARS = ROOT / "jvm-bridge" / "chaos" / "target" / "classpath.txt"
+JARS = ROOT / "jvm-bridge" / "dist" / "target" / "lib"
 
 
 def chaos(out: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     """Return exit status, report and output of one run."""
-    if not JARS.is_file():
+    if not JARS.is_dir():
         pytest.fail(f"{JARS} is missing: run `make setup` first")
     command = [sys.executable, "-m", "benchmarks.chaos", "--out", str(out), *options]
     ran = subprocess.run(
@@ -27,6 +30,18 @@ def chaos(out: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     report = out / "report.json"
     assert report.is_file(), ran.stderr
     return ran.returncode, json.loads(report.read_text()), ran.stdout + ran.stderr
+
+
+def test_an_unknown_hadoop_line_names_the_known_ones(tmp_path: Path) -> None:
+    """One line says so before anything runs or is written."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "benchmarks.chaos", "--out", str(tmp_path / "out")], cwd=ROOT,
+        env=os.environ | {"LOOMCARD_HADOOP": "3.9"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = ", ".join(paths.hadoop_lines())
+    said = f"chaos: Hadoop 3.9: no such line: name one of {lines}\n"
+    assert (ran.returncode, ran.stderr) == (2, said)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.cluster

@@ -42,6 +42,7 @@ class VirtualMaster {
   private boolean registered;
   private boolean over;
   private int lives;
+  private long repeatAtMs;
   private long lastKey;
   int allocated;
   int done;
@@ -144,11 +145,12 @@ class VirtualMaster {
     if (!registered) {
       link.register();
       registered = true;
-      lives++;
+      repeatAtMs = lives++ == 0 ? Long.MAX_VALUE : System.currentTimeMillis() + UNTOLD_MS / 4;
     }
     if (!frozen) {
       synchronized (this) {
         act();
+        repeatReleases();
         findUntold();
       }
       if (isDone()) {
@@ -289,6 +291,18 @@ class VirtualMaster {
   private void askAgain(Ask lost) {
     if (wantsAgain()) {
       ask(lost.priority, lost.size, 1, null);
+    }
+  }
+
+  /**
+   * Repeats releases once after each restart of the ResourceManager: it drops those that come
+   * before it knows their containers, if it has then run for longer than a node's expiry.
+   */
+  private void repeatReleases() {
+    if (System.currentTimeMillis() > repeatAtMs) {
+      repeatAtMs = Long.MAX_VALUE;
+      held.values().stream().filter(each -> each.released)
+          .forEach(each -> releases.add(each.container.getId()));
     }
   }
 
