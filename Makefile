@@ -19,7 +19,11 @@ JARS := jvm-bridge/dist/target/.made
 COMPILED := .venv-compiled/.made
 # What the compiled build is made of.
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
-YARN_TESTS := jvm-bridge/yarn-tests/target/.made
+YARN_TESTS := jvm-bridge/yarn-tests/target/$(or $(HADOOP),3.4)/.made
+# HADOOP=3.3 chooses the Hadoop line of a target.
+ON_LINE = $(if $(HADOOP),LOOMCARD_HADOOP=$(HADOOP))
+RELEASE = $(or $(shell sed -n 's,.*/hadoop-common-\(.*\)\.jar,\1,p' hadoop-jars/$(HADOOP).txt 2>/dev/null),\
+	$(error HADOOP=$(HADOOP): no such line: name one of 3.4 $(patsubst hadoop-jars/%.txt,%,$(wildcard hadoop-jars/*.txt))))
 # The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
 RELEASES := 2.10.1 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.3 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
@@ -58,7 +62,7 @@ $(JARS): $(JAVA_SOURCES) | environment
 	@touch $@
 
 demo: setup $(VENV)/.report  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler; HADOOP=3.3 on another Hadoop line
-	@$(if $(HADOOP),LOOMCARD_HADOOP=$(HADOOP) )$(BIN)/loomcard demo
+	@$(ON_LINE) $(BIN)/loomcard demo
 
 test: setup $(VENV)/.lint $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
 	@$(BIN)/python tests/parts.py test
@@ -101,11 +105,11 @@ coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## 
 
 $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f -print) | environment
 	@echo "setup: YARN's own tests into jvm-bridge/yarn-tests/target (the first time downloads some 20 MB)"
-	@$(MVN)/yarn-tests package
+	@$(MVN)/yarn-tests package $(if $(filter-out 3.4,$(HADOOP)),-Dhadoop.line=$(HADOOP) -Dhadoop.version=$(RELEASE))
 	@touch $@
 
-yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard; two hours, goes on where it stopped
-	@$(BIN)/python -m benchmarks.yarn_tests.run --write docs/benchmarks/yarn-tests.md $(if $(RERUN),--rerun)
+yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); two hours, goes on where it stopped
+	@$(ON_LINE) $(BIN)/python -m benchmarks.yarn_tests.run --write docs/benchmarks/yarn-tests.md $(if $(RERUN),--rerun)
 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
@@ -174,8 +178,9 @@ bench-carbyne: setup  ## CPU time of a decision of carbyne beside tetris, 10,000
 bench-coupling: setup  ## CPU time of coupling beside fair where 5,000 nodes beat once a second; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.coupling
 
-chaos: setup  ## overlapping faults on the real shim (FAULTS=500, MINUTES=60; a run that was cut goes on), and what must hold after them; the last line is JSON
-	@$(BIN)/python -m benchmarks.chaos --resume --faults $(or $(FAULTS),500) --minutes $(or $(MINUTES),60)
+chaos: setup  ## overlapping faults on the real shim (FAULTS=500, MINUTES=60, HADOOP=3.4; a run that was cut goes on), and what must hold after them; the last line is JSON
+	@$(ON_LINE) $(BIN)/python -m benchmarks.chaos --resume --faults $(or $(FAULTS),500) --minutes $(or $(MINUTES),60) \
+		--out run/chaos$(HADOOP:%=-%)
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) .venv-compiled build jvm-bridge/target jvm-bridge/*/target

@@ -20,7 +20,8 @@ import msgspec
 import typer
 import yaml
 
-from benchmarks.yarn_tests.table import MARK, Outcome, tables
+from benchmarks.yarn_tests.table import Outcome, put, tables
+from loomcard.cluster.paths import hadoop_line
 from loomcard.config import canonical_json, compile_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,16 +164,18 @@ def ours(folder: Path, chosen: Chosen) -> dict[str, object]:
 
 def java_command(folder: Path, scheduler: str, chosen: Chosen, methods: list[str]) -> list[str]:
     """Return the command line that runs one class."""
-    jars = HOME / "target" / "classpath.txt"
+    target = HOME / "target" / hadoop_line()
+    jars = target / "classpath.txt"
     shim = sorted(SHIM.glob("loomcard-yarn-[0-9]*.jar"))
     if not jars.is_file() or not shim:
-        raise YarnTestsError(f"{jars} or the shim's jar is missing: run `make yarn-tests`")
+        make = f"make yarn-tests HADOOP={hadoop_line()}"
+        raise YarnTestsError(f"{jars} or the shim's jar is missing: run `{make}`")
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
-    first = [folder / "conf", HOME / "target" / "classes", shim[0]]
+    first = [folder / "conf", target / "classes", shim[0]]
     data, scratch = folder / "data", folder / "scratch"
     return [
         str(java), "-Xmx1g", *(f"--add-opens=java.base/java.{p}=ALL-UNNAMED" for p in OPENED),
-        f"-Djava.security.krb5.conf={HOME / 'target' / 'classes' / 'krb5.conf'}",
+        f"-Djava.security.krb5.conf={target / 'classes' / 'krb5.conf'}",
         f"-Dtest.build.data={data}", f"-Dtest.build.dir={data}", f"-Dhadoop.tmp.dir={scratch}",
         f"-Dscheduler.class={SCHEDULERS[scheduler]}", f"-Djava.io.tmpdir={scratch}",
         "-cp", os.pathsep.join([*map(str, first), jars.read_text().strip()]),
@@ -265,7 +268,9 @@ def run(
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="where outcomes are kept")] = Path("results/yarn-tests"),
+    out: Annotated[Path, typer.Option(help="where outcomes are kept, by line")] = Path(
+        "results/yarn-tests"
+    ),
     scheduler: Annotated[list[str] | None, typer.Option(help="only these")] = None,
     only: Annotated[list[str] | None, typer.Option(help="only these classes")] = None,
     write: Annotated[Path | None, typer.Option(help="put the tables into this page")] = None,
@@ -283,13 +288,13 @@ def main(
         typer.echo(f"--only: no such class; see {HOME / 'tests.yml'}", err=True)
         raise typer.Exit(2)
     try:
-        found = run(out, schedulers, classes, catalog, rerun=rerun, limit_s=limit_s)
+        found = run(out / hadoop_line(), schedulers, classes, catalog, rerun=rerun, limit_s=limit_s)
     except YarnTestsError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
     text = tables(found, catalog.explained)
     if write is not None:
-        write.write_text(write.read_text().partition(MARK)[0] + MARK + text)
+        write.write_text(put(write.read_text(), hadoop_line(), text))
     typer.echo(text)
 
 

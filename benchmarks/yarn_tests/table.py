@@ -1,5 +1,6 @@
 """docs/benchmarks/yarn-tests.md: YARN's own tests under three schedulers, and why tests fail."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,13 +24,22 @@ class Outcome:
         return f"{self.name}#{self.test}"
 
 
+def put(page: str, line: str, text: str) -> str:
+    """Return the page with the tables of a Hadoop line in place of that line's earlier ones."""
+    above, _, below = page.partition(MARK)
+    parts = (part.partition("\n\n") for part in re.split("^## Hadoop ", below, flags=re.M)[1:])
+    sections = {name: rest.strip("\n") for name, _, rest in parts} | {line: text.strip("\n")}
+    order = sorted(sections, key=lambda name: [int(number) for number in name.split(".")])
+    return above + MARK + "\n".join(f"## Hadoop {name}\n\n{sections[name]}\n" for name in order)
+
+
 def tables(found: Sequence[Outcome], explained: Mapping[str, Mapping[str, str]]) -> str:
     """What the page has below MARK, in Markdown."""
     schedulers = list(dict.fromkeys(row.scheduler for row in found))
-    parts = ["## Passed of those that ran\n", table(found, schedulers)]
+    parts = ["### Passed of those that ran\n", table(found, schedulers)]
     for scheduler in (each for each in schedulers if each != "fifo"):  # it lacks much by design
         rows = [r for r in found if r.scheduler == scheduler and r.outcome in ("failed", "cut")]
-        parts.append(f"## What fails under {scheduler}\n")
+        parts.append(f"### What fails under {scheduler}\n")
         parts.append(failures(rows, explained.get(scheduler) or {}))
     return "\n".join(parts)
 

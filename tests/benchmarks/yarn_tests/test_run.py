@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.yarn_tests import run as yarn_tests
 from benchmarks.yarn_tests.run import Catalog, Chosen, outcomes, run, unexplained
-from benchmarks.yarn_tests.table import Outcome, tables
+from benchmarks.yarn_tests.table import MARK, Outcome, put, tables
 
 CATALOG = Catalog.read()
 FAST = [each for each in CATALOG.classes if each.fast]
@@ -32,6 +32,16 @@ def test_tables_count_what_ran_everywhere_and_name_each_failure() -> None:
     assert "| **the same tests** | 1/1 | 1/1 |" in text
     assert "- Capacity has no such queue: `TestX#b`\n" in text
     assert "- **not explained**: expected 1 / was 2: `TestX#c`\n" in text
+
+
+def test_each_line_has_its_own_part_of_the_page() -> None:
+    """The tables of one Hadoop line replace that line's earlier ones only; lines are in order."""
+    page = f"# Title\n\nText.\n\n{MARK}"
+    for line, text in (("3.4", "old\n"), ("3.10", "b\n\n### More\n"), ("3.4", "a\n")):
+        page = put(page, line, text)
+    assert page == (
+        f"# Title\n\nText.\n\n{MARK}## Hadoop 3.4\n\na\n\n## Hadoop 3.10\n\nb\n\n### More\n"
+    )
 
 
 def test_a_class_that_was_stopped_leaves_what_it_had(tmp_path: Path) -> None:

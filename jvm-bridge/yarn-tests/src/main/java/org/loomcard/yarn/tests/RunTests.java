@@ -9,16 +9,26 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
-import org.junit.runner.Description;
-import org.junit.runner.JUnitCore;
-import org.junit.runner.Request;
-import org.junit.runner.manipulation.Filter;
-import org.junit.runner.notification.Failure;
-import org.junit.runner.notification.RunListener;
+import org.junit.platform.engine.DiscoverySelector;
+import org.junit.platform.engine.FilterResult;
+import org.junit.platform.engine.TestDescriptor;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestSource;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.PostDiscoveryFilter;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
  * {@code RunTests CLASS FILE [only:METHOD | METHOD]...}: runs the tests of a class except the named
@@ -34,13 +44,13 @@ public final class RunTests {
   /** Always ends the JVM, because tests leave threads behind. */
   public static void main(String[] args) throws Exception {
     Set<String> left = new HashSet<>(Arrays.asList(args).subList(2, args.length));
-    Request request = Request.aClass(Class.forName(args[0])).filterWith(new Chosen(left));
+    DiscoverySelector chosen = DiscoverySelectors.selectClass(Class.forName(args[0]));
+    LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+        .selectors(chosen).filters(new Chosen(left)).build();
     warmUp();
     try (PrintWriter out = new PrintWriter(
         Files.newBufferedWriter(new File(args[1]).toPath(), StandardCharsets.UTF_8), true)) {
-      JUnitCore core = new JUnitCore();
-      core.addListener(new Lines(out));
-      core.run(request);
+      LauncherFactory.create().execute(request, new Lines(out));
       out.println("{\"test\":null}");
     }
     Runtime.getRuntime().halt(0);
@@ -56,14 +66,14 @@ public final class RunTests {
     }
   }
 
-  private static String method(Description test) {
-    String name = String.valueOf(test.getMethodName());
-    int parameter = name.indexOf('[');
-    return parameter < 0 ? name : name.substring(0, parameter);
+  /** Returns the name of the test's method; that of a container, such as a class, is empty. */
+  private static String method(Optional<TestSource> source) {
+    return source.filter(MethodSource.class::isInstance)
+        .map(found -> ((MethodSource) found).getMethodName()).orElse("");
   }
 
   /** Accepts all methods except those left out, or only the marked ones. */
-  private static final class Chosen extends Filter {
+  private static final class Chosen implements PostDiscoveryFilter {
     private final Set<String> left;
     private final boolean only;
 
@@ -73,25 +83,17 @@ public final class RunTests {
     }
 
     @Override
-    public boolean shouldRun(Description test) {
-      if (test.isSuite()) {
-        return true;
-      }
-      return only ? left.contains("only:" + method(test)) : !left.contains(method(test));
-    }
-
-    @Override
-    public String describe() {
-      return "chosen methods";
+    public FilterResult apply(TestDescriptor test) {
+      String name = method(test.getSource());
+      return FilterResult.includedIf(name.isEmpty()
+          || (only ? left.contains("only:" + name) : !left.contains(name)));
     }
   }
 
   /** Writes one line for each test. */
-  private static final class Lines extends RunListener {
+  private static final class Lines implements TestExecutionListener {
     private final ObjectMapper json = new ObjectMapper();
     private final PrintWriter out;
-    private String outcome;
-    private Throwable thrown;
     private long begin;
 
     private Lines(PrintWriter out) {
@@ -99,45 +101,34 @@ public final class RunTests {
     }
 
     @Override
-    public void testStarted(Description test) {
+    public void executionStarted(TestIdentifier test) {
       begin = System.nanoTime();
-      outcome = "passed";
-      thrown = null;
     }
 
     @Override
-    public void testFailure(Failure failure) {
-      outcome = "failed";
-      thrown = failure.getException();
-      if (failure.getDescription().isSuite()) {  // the class itself could not be set up
-        begin = System.nanoTime();
-        testFinished(failure.getDescription());
+    public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+      boolean failed = result.getStatus() == TestExecutionResult.Status.FAILED;
+      if (!test.isTest() && !failed) {
+        return;
       }
-    }
-
-    @Override
-    public void testAssumptionFailure(Failure failure) {
-      outcome = "skipped";
-      thrown = failure.getException();
-    }
-
-    @Override
-    public void testFinished(Description test) {
-      ObjectNode line = json.createObjectNode().put("test", method(test)).put("outcome", outcome)
+      String name = method(test.getSource());
+      ObjectNode line = json.createObjectNode()
+          .put("test", name.isEmpty() ? test.getDisplayName() : name)  // the class cannot be set up
+          .put("outcome", failed ? "failed"
+              : result.getStatus() == TestExecutionResult.Status.ABORTED ? "skipped" : "passed")
           .put("ms", (System.nanoTime() - begin) / 1_000_000);
-      if (thrown != null) {
-        StringBuilder where = new StringBuilder(String.valueOf(thrown));
-        StackTraceElement[] stack = thrown.getStackTrace();
-        for (int i = 0; i < Math.min(STACK, stack.length); i++) {
-          where.append(" < ").append(stack[i]);
-        }
-        line.put("message", where.toString());
-      }
+      result.getThrowable().ifPresent(thrown -> line.put("message", where(thrown)));
       try {
         out.println(json.writeValueAsString(line));
       } catch (IOException e) {
         throw new IllegalStateException(e);
       }
+    }
+
+    private static String where(Throwable thrown) {
+      StackTraceElement[] stack = thrown.getStackTrace();
+      return Stream.concat(Stream.of(thrown), Arrays.stream(stack).limit(STACK))
+          .map(String::valueOf).collect(Collectors.joining(" < "));
     }
   }
 }

@@ -21,15 +21,25 @@ public abstract class ParameterizedSchedulerTestBase {
   /** YARN's two schedulers, and any other scheduler. */
   public enum SchedulerType { CAPACITY, FAIR, PLUGIN }
 
-  private final SchedulerType type;
-  private final YarnConfiguration conf = new YarnConfiguration();
-  private final AbstractYarnScheduler<?, ?> scheduler;
+  private SchedulerType type;
+  private YarnConfiguration conf;
+  private AbstractYarnScheduler<?, ?> scheduler;
 
-  /** JUnit calls it before each test. */
+  /** For tests of JUnit 5, which call {@link #initParameterizedSchedulerTestBase} first. */
+  public ParameterizedSchedulerTestBase() {
+  }
+
+  /** JUnit 4 calls it before each test. */
   public ParameterizedSchedulerTestBase(SchedulerType type) throws IOException {
+    initParameterizedSchedulerTestBase(type);
+  }
+
+  /** Makes a configuration and a scheduler for one test. */
+  public final void initParameterizedSchedulerTestBase(SchedulerType type) throws IOException {
     QueueMetrics.clearQueueMetrics();
     DefaultMetricsSystem.setMiniClusterMode(true);
     this.type = type;
+    conf = new YarnConfiguration();
     String name = System.getProperty("scheduler.class");
     conf.set(YarnConfiguration.RM_SCHEDULER, name);
     scheduler = (AbstractYarnScheduler<?, ?>) ReflectionUtils.newInstance(

@@ -6,6 +6,8 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.util.resource.Resources;
+import org.junit.Before;
+import org.junit.jupiter.api.BeforeEach;
 
 /** YARN's tests of the ApplicationMasterService, with the scheduler of {@code yarn-site.xml}. */
 public class TestApplicationMasterServiceAny extends ApplicationMasterServiceTestBase {
@@ -34,6 +36,8 @@ public class TestApplicationMasterServiceAny extends ApplicationMasterServiceTes
     return System.getProperty("loomcard.default-queue", "default");
   }
 
+  @Before
+  @BeforeEach
   @Override
   public void setup() {
     conf = createYarnConfig();
