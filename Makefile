@@ -24,6 +24,7 @@ YARN_TESTS := jvm-bridge/yarn-tests/target/$(or $(HADOOP),3.4)/.made
 ON_LINE = $(if $(HADOOP),LOOMCARD_HADOOP=$(HADOOP))
 RELEASE = $(or $(shell sed -n 's,.*/hadoop-common-\(.*\)\.jar,\1,p' hadoop-jars/$(HADOOP).txt 2>/dev/null),\
 	$(error HADOOP=$(HADOOP): no such line: name one of 3.4 $(patsubst hadoop-jars/%.txt,%,$(wildcard hadoop-jars/*.txt))))
+MVN_LINE = $(if $(filter-out 3.4,$(HADOOP)),-Dhadoop.line=$(HADOOP) -Dhadoop.version=$(RELEASE))
 # The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
 RELEASES := 2.10.1 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.3 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
@@ -85,16 +86,21 @@ docs: $(VENV)/.docs  ## the documentation site, with API reference and JSON Sche
 	@NO_COLOR=1 $(BIN)/zensical build --strict >build/docs.log 2>&1 || { cat build/docs.log >&2; exit 1; }
 	@echo "docs: open build/site/index.html"
 
-java: setup  ## Java style and tests, and Error Prone
+java: setup  ## Java style and tests, and Error Prone; HADOOP=3.3 the same tests on the jars of another line
+ifdef HADOOP
+	@$(MVN) -pl shim test-compile
+	@$(MVN) -pl shim surefire:test $(MVN_LINE)
+else
 	@$(MVN) test
 	@$(MVN) -Perror-prone -pl shim compile
+endif
 
 link: setup  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
 	@jvm-bridge/lines/fetch.sh $(RELEASES)
 	@$(MVN)/lines test
 
-lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each; ON=docker those of the compose cluster
-	@$(BIN)/python tests/lines.py $(if $(ON),--on $(ON)) $(LINES)
+lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each; DEEP=1 also labels, faults and fail-overs; ON=docker those of the compose cluster
+	@$(BIN)/python tests/lines.py $(if $(ON),--on $(ON)) $(if $(DEEP),--deep) $(LINES)
 
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
 	@$(BIN)/pytest -q -n 2 -m "not slow and not cluster and not docker"
@@ -105,7 +111,7 @@ coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## 
 
 $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f -print) | environment
 	@echo "setup: YARN's own tests into jvm-bridge/yarn-tests/target (the first time downloads some 20 MB)"
-	@$(MVN)/yarn-tests package $(if $(filter-out 3.4,$(HADOOP)),-Dhadoop.line=$(HADOOP) -Dhadoop.version=$(RELEASE))
+	@$(MVN)/yarn-tests package $(MVN_LINE)
 	@touch $@
 
 yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); two hours, goes on where it stopped

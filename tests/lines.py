@@ -39,6 +39,12 @@ TESTS = {
     "local": ["tests/cluster/test_embedded.py", "tests/cluster/test_hadoop_config.py"],
     "docker": ["tests/cluster/test_compose.py"],
 }
+DEEP = [
+    "tests/cluster/test_labels.py",
+    "tests/benchmarks/chaos/test_chaos.py::test_twenty_faults_break_nothing",
+    "tests/benchmarks/chaos/test_chaos.py::test_fail_overs_break_nothing",
+]
+"""With ``--deep`` also these: node labels, faults and resizes, a pair of ResourceManagers."""
 OF_ANY_LINE = ("third_partys_policy", "two_clusters")
 """Tests of Python alone, which `make test` runs."""
 LISTS = ROOT / "hadoop-jars"
@@ -169,7 +175,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="lines", description="the cluster's tests on each line")
     parser.add_argument("lines", nargs="*", help="such as 3.3")
     parser.add_argument("--on", choices=list(TESTS), default="local", help="the kind of cluster")
+    parser.add_argument("--deep", action="store_true", help="also labels, faults and fail-overs")
     given = parser.parse_args()
+    if given.deep:
+        TESTS["local"].extend(DEEP)
     found: dict[str, dict[str, str]] = {}
     for line in given.lines or LINES[given.on]:
         found[line] = run(line, given.on)
