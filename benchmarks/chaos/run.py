@@ -184,6 +184,8 @@ class Run:
 
         def calm() -> bool:
             cluster.good_config()
+            # A command that was given up can have been carried out later.
+            cluster.ask_rm("exclude", hosts="")
             for node in range(NODES):
                 cluster.load.ask("return", node=node)
             return cluster.is_calm()

@@ -62,6 +62,22 @@ def test_a_cluster_that_does_not_come_back_is_a_violation(tmp_path: Path) -> Non
     assert checked(tmp_path, AlwaysCalm()) == ["not back"]
 
 
+def test_no_node_stays_excluded(tmp_path: Path) -> None:
+    """A fault whose command got no answer has no undo, and the command can be carried out later."""
+
+    class Excluding(AlwaysCalm):
+        excluded = True
+
+        def ask_rm(self, do: str, **arguments: Any) -> Any:
+            self.excluded = self.excluded and (do, arguments) != ("exclude", {"hosts": ""})
+            return super().ask_rm(do, **arguments)
+
+        def is_calm(self) -> bool:
+            return not self.excluded and super().is_calm()
+
+    assert checked(tmp_path, Excluding(True)) == ["figures", "check"]
+
+
 def test_a_capsule_that_others_may_read_is_a_violation(tmp_path: Path) -> None:
     """Each check looks at the folder, wherever it is below the state folder."""
     folder = tmp_path / "state" / "rm1" / "capsules"
