@@ -148,6 +148,8 @@ class PendingPlan:
                 return
         elif self.reasons_reported and ask.reported_reason:
             return
+        if ask.reported_reason != reason:
+            ask.reported_ms = self.now_ms
         ask.reported_reason = self.waits[ask] = str(reason)
         if until_ms is None:
             rules.drop(ask)
@@ -159,7 +161,7 @@ class PendingPlan:
         rules = self.state.rule_waits
         if rules.until_ms(queue) <= self.now_ms:
             rules.put(queue, until_ms)
-            self.queue_waits[queue] = str(reason)
+            self.queue_waits[queue] = self.state.queue_reasons[queue.number] = str(reason)
 
     def wake_root(self, in_ms: int) -> None:
         """Call the root again in ``in_ms`` ms at the latest."""

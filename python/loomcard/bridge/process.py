@@ -20,6 +20,7 @@ import structlog
 
 from loomcard.api import registry
 from loomcard.bridge import gateway, handshake, limits
+from loomcard.bridge.explanations import Explanations
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.config import FindingsError, compile_config
 from loomcard.engine.session import Session
@@ -64,6 +65,7 @@ class PolicyService:
         self._make_session = make_session
         self._compile_config = compile_config
         self._session: Deciding | None = None
+        self._explanations: Explanations | None = None
         self._settings = handshake.Settings.of({})
         self._last_failure = ""
         self._journal_problem: str | None = None
@@ -101,11 +103,22 @@ class PolicyService:
         request = messages.read_request(text)
         if isinstance(request, messages.Hello):
             return messages.write(self._open(request))
+        if isinstance(request, messages.Explain | messages.Sentences):
+            return messages.write(self._explained(request))
         if isinstance(request, messages.Compile):
             self._opened()
             path = self._settings.policy_path
             return messages.write(self._compile_config(request.yaml_text, request.name, path))
         return self._decided(text)
+
+    def _explained(self, request: messages.Explain | messages.Sentences) -> messages.Reply:
+        session = self._opened()
+        if self._explanations is None:
+            assert isinstance(session, Session)
+            self._explanations = Explanations(session)
+        if isinstance(request, messages.Explain):
+            return self._explanations.explain(request)
+        return self._explanations.sentences(request)
 
     def _decided(self, text: str) -> str:
         session = self._opened()

@@ -46,6 +46,10 @@ COMMANDS: Final = {
         "loomcard.cli.cluster.jobs:status",
         "Say what a running cluster does: policy, applied version, bridge, queues, applications.",
     ),
+    "explain": (
+        "loomcard.cli.cluster.explain:explain",
+        "Say why an application waits, or a queue is below its share: what binds, by how much.",
+    ),
     "demo": (
         "loomcard.cli.cluster.demo:demo",
         "Swap a policy under real jobs, then compare dress, hdrf and carbyne with"

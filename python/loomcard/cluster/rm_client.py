@@ -29,6 +29,7 @@ _OURS = "cluster/loomcard/"
 
 _READ_S = 10.0
 _APPLY_S = 120.0  # an apply waits for a process to start and compile, and for a round to end
+_EXPLAIN_S = 20.0  # a trial on a copy of the policy process takes some seconds at most
 _PAUSES_S = (0.2, 0.5)  # before a GET is sent again
 _FAILOVER_S = (0.5, 1.0, 2.0, 4.0, 8.0)  # the same, if another ResourceManager may take over
 _PASSING = (502, 503, 504)  # a server or proxy that may answer in a moment
@@ -181,7 +182,12 @@ class ResourceManagerClient:
 
     def policy(self) -> Document:
         """Return the applied configuration: version, hash, source, YAML text. Loomcard only."""
-        return self._of_loomcard("GET", "")
+        return self._of_loomcard("GET", "policy")
+
+    def explain(self, name: str) -> Document:
+        """Return why an application, by its id, or a queue, by its path, waits. Loomcard only."""
+        kind = "application" if name.startswith("application_") else "queue"
+        return self._of_loomcard("GET", "explain", timeout=_EXPLAIN_S, params={kind: name})
 
     def apply_policy(self, text: str, name: str) -> Document:
         """Replace the configuration; return the applied version and hash."""
@@ -190,7 +196,7 @@ class ResourceManagerClient:
     def _put_policy(self, text: str, params: dict[str, str]) -> Document:
         return self._of_loomcard(
             "PUT",
-            "",
+            "policy",
             timeout=_APPLY_S,
             params=params,
             data=text.encode(),
@@ -210,13 +216,13 @@ class ResourceManagerClient:
 
     def policy_history(self) -> list[Document]:
         """Return the versions still kept, newest first; the first one governs. Loomcard only."""
-        return _as_list(self._of_loomcard("GET", "/history").get("policies"))
+        return _as_list(self._of_loomcard("GET", "policy/history").get("policies"))
 
     def roll_back_policy(self, version: int | None = None) -> Document:
         """Apply an earlier version again (None: the previous one); return version and hash."""
         return self._of_loomcard(
             "POST",
-            "/rollback",
+            "policy/rollback",
             timeout=_APPLY_S,
             params={} if version is None else {"version": str(version)},
         )
@@ -224,7 +230,7 @@ class ResourceManagerClient:
     def _of_loomcard(self, method: str, path: str, **more: Any) -> Document:
         """Request what only Loomcard answers; the error for another scheduler names it."""
         try:
-            return self._ask(method, f"{_OURS}policy{path}", **more)
+            return self._ask(method, f"{_OURS}{path}", **more)
         except RestError as error:
             if error.status != 404:
                 raise
@@ -234,7 +240,7 @@ class ResourceManagerClient:
             raise RestError(
                 f"the ResourceManager at {self.url} runs another scheduler:"
                 f" {about.get('type', 'unknown')}",
-                "policies are Loomcard's: see `loomcard install`, or name another with --rm",
+                "policies and explanations are Loomcard's: see `loomcard install`, or name another with --rm",
             ) from error
 
     def kill(self, application: str) -> Document:

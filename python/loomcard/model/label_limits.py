@@ -123,6 +123,37 @@ class LabelLimits:
             queue = queue.parent
         return None
 
+    def allowed(self, leaf: Queue) -> frozenset[str] | None:
+        """The labels that a leaf queue may use; None: all."""
+        return self._allowed.get(leaf.number)
+
+    def maxima(
+        self, state: ClusterState, leaf: Queue, label: str
+    ) -> Iterator[tuple[Queue, Resource, Resource]]:
+        """The queues on a leaf's path with a maximum on the label's nodes: queue, maximum, and what
+        the maximum is a part of.
+        """
+        if not self._parts:
+            return
+        self._refresh(state)
+        for queue in _path(leaf):
+            limit = self._limits.get((queue.number, label))
+            if limit is not None:
+                yield queue, limit, self._above(state, queue, label)
+
+    def used(self, state: ClusterState, queue: Queue, label: str) -> Resource:
+        """What a queue that has a limit on the label's nodes uses there."""
+        return Resource(self._used.get((queue.number, label), state.zero))
+
+    def allow(self, leaf: Queue, label: str) -> None:
+        """Let a leaf queue use a label's nodes; for a trial on a copy."""
+        self._allowed[leaf.number] = self._allowed.get(leaf.number, frozenset()) | {label}
+
+    def relax(self, queue: Queue, label: str, short: Resource) -> None:
+        """Raise a maximum on a label's nodes by ``short``; for a trial on a copy."""
+        place = (queue.number, label)
+        self._limits[place] = self._limits[place].plus(short)
+
     # Guarantees: an order among siblings, while there is enough for neither
 
     def guard(self, guards: bool) -> None:

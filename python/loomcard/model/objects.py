@@ -241,7 +241,8 @@ class Ask:
 
     __slots__ = (
         "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality",
-        "reported_reason", "reservations", "shape_wait", "since_ms", "size", "strict_racks",
+        "reported_ms", "reported_reason", "reservations", "shape_wait", "since_ms", "size",
+        "strict_racks",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
@@ -267,6 +268,8 @@ class Ask:
         """The node label that it needs; "" if it needs no label."""
         self.reported_reason: str | None = None
         """The reason for its wait that was last reported."""
+        self.reported_ms = 0
+        """When that reason was first reported, in ms; 0 if that is not known."""
         self.reservations: tuple[Reservation, ...] = ()
         """Room that is reserved for it; the reservation placed first comes first."""
         self.shape_wait = _NO_WAIT

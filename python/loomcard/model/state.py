@@ -49,6 +49,7 @@ class ClusterState:
         self.labelled: dict[str, dict[Ask, None]] = {}  # outstanding ones, by label
         self.shape_waits = ShapeWaits()
         self.rule_waits = RuleWaits()
+        self.queue_reasons: dict[int, str] = {}  # why all below a queue wait, as last reported
         self.fit_indexes = FitIndexes(self.nodes)
         self.reservations = Reservations(self)
         self.partitions = Partitions()  # by node label
@@ -129,6 +130,7 @@ class ClusterState:
         self.queues = build_tree(config, len(self.types))
         self.by_path = {queue.path: queue for queue in self.queues}
         self.label_limits = LabelLimits(self.queues)
+        self.queue_reasons = {}
         self.capacity_version += 1
         resolve(self.queues, self.capacity, self.types)
         for app in self.applications.values():

@@ -291,6 +291,21 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
     records: list[AnyRecord]
 
 
+class Explain(msgspec.Struct, array_like=True, frozen=True, tag="explain"):
+    """Ask why an application or a queue waits; ``kind`` is ``application`` or ``queue``, ``name``
+    its id or path.
+    """
+
+    kind: str
+    name: str
+
+
+class Sentences(msgspec.Struct, array_like=True, frozen=True, tag="sentences"):
+    """Ask for at most ``most`` sentences that say why applications wait, and have changed."""
+
+    most: int
+
+
 class Allocate(msgspec.Struct, array_like=True, frozen=True, tag="allocate", gc=False):
     """Allocate ``count`` containers of one ask on one node, in the name of an instance."""
 
@@ -380,8 +395,24 @@ class Failure(msgspec.Struct, array_like=True, frozen=True, tag="error"):
     message: str
 
 
-Request = Hello | Compile | Batch
-Reply = HelloReply | Compiled | Findings | PlanReply | Failure
+class Explained(msgspec.Struct, array_like=True, frozen=True, tag="explained"):
+    """The explanation; None: there is no such application or queue."""
+
+    document: dict[str, Any] | None
+
+
+class Explaining(msgspec.Struct, array_like=True, frozen=True, tag="explaining"):
+    """The explanation is not complete yet: the same request is to be sent again."""
+
+
+class SentencesReply(msgspec.Struct, array_like=True, frozen=True, tag="sentences"):
+    """Texts by the number of the application; None: it waits no longer."""
+
+    texts: list[tuple[int, str | None]]
+
+
+Request = Hello | Compile | Batch | Explain | Sentences
+Reply = HelloReply | Compiled | Findings | PlanReply | Failure | Explained | Explaining | SentencesReply
 
 _requests = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)

@@ -8,9 +8,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.ConverterUtils;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
@@ -28,6 +32,7 @@ import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 import org.loomcard.yarn.state.Reservation;
+import org.loomcard.yarn.status.ExplanationStatus;
 import org.loomcard.yarn.status.LabelStatus;
 import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
@@ -43,6 +48,10 @@ import org.loomcard.yarn.wire.EngineClock;
 final class SchedulerStatus implements StatusSource {
   /** How many users are shown of each queue that limits their applications: those with the most. */
   private static final int USERS_SHOWN = 10;
+  /** How many unusable nodes an explanation names. */
+  private static final int NODES_SHOWN = 20;
+  /** How long an explanation may take. */
+  private static final long EXPLAIN_MS = 10_000;
   private final DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn;
   private final Bridge bridge;
   private final ClusterState cluster;
@@ -201,6 +210,53 @@ final class SchedulerStatus implements StatusSource {
   @Override
   public ConfigSwapResult dryRun(String yaml, String name) {
     return bridge.dryRun(yaml, name, config.swapDeadlineMs);
+  }
+
+  @Override
+  public ExplanationStatus explain(String kind, String name) {
+    RMApp app = null;
+    if (kind.equals("queue")) {
+      if (tree.find(name) == null) {
+        return null;
+      }
+    } else {
+      app = application(name);
+      if (app == null) {
+        return null;
+      }
+    }
+    String document = bridge.explain(kind, name, EXPLAIN_MS);
+    return new ExplanationStatus(document, app == null ? null : app.getState().toString(),
+        app == null ? null : app.getDiagnostics().toString(), unusableNodes());
+  }
+
+  private RMApp application(String id) {
+    try {
+      return context.getRMApps().get(ConverterUtils.toApplicationId(id));
+    } catch (IllegalArgumentException | java.util.NoSuchElementException e) {
+      return null;
+    }
+  }
+
+  private List<String> unusableNodes() {
+    List<String> found = new ArrayList<>();
+    for (RMNode node : context.getInactiveRMNodes().values()) {
+      addUnusable(found, node);
+    }
+    for (RMNode node : context.getRMNodes().values()) {
+      if (node.getState() != NodeState.RUNNING) {
+        addUnusable(found, node);
+      }
+    }
+    return found;
+  }
+
+  private static void addUnusable(List<String> found, RMNode node) {
+    if (found.size() < NODES_SHOWN) {
+      String report = node.getHealthReport();
+      found.add(node.getNodeID() + " is " + node.getState()
+          + (report == null || report.isEmpty() ? "" : " (" + report + ")"));
+    }
   }
 
   /** Returns the current attempts of all live applications, in order of submission. */

@@ -187,6 +187,23 @@ public final class Bridge implements RoundDriver {
     }
   }
 
+  /**
+   * Returns the policy process's explanation why an application or a queue waits, as JSON; null
+   * when no policy process gives one within {@code withinMs}.
+   *
+   * @param kind {@code application} or {@code queue}
+   * @param name its id or path
+   */
+  public String explain(String kind, String name, long withinMs) {
+    RoundLoop running = loop;
+    try {
+      return running == null ? null : running.explain(kind, name, withinMs);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
+  }
+
   /** The present status of the bridge. */
   public BridgeStatus status() {
     return loop.status();

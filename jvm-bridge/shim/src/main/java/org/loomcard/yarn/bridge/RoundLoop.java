@@ -44,6 +44,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
   private final SwapPreparation swaps;
   private final PolicyRounds rounds;
   private final StalledQueues stalled;
+  private final Explanations explanations;
   private final Capsules capsules;
   private final SwapExecution swapping;
   private final Thread thread = new Thread(this, "loomcard-rounds");
@@ -75,6 +76,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
         handshake.hello(true));
     this.stalled = new StalledQueues(config, scheduler, counters, rounds.reasons(),
         reason -> keepCapsule("stalled", reason));
+    this.explanations = new Explanations(config, rounds, scheduler, throttle::signal);
     this.capsules = new Capsules(config.stateDir, clock, rounds.history(), handshake.hello(true),
         supervisor::runLater);
     this.swapping = new SwapExecution(scheduler, store, rounds, supervisor, counters, this,
@@ -122,6 +124,11 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     return new BridgeStatus(mode.state(), mode.sinceMs(), applied, counters, failure,
         recoveredMs, mode.process(), rounds.reports(), rounds.reasons(), rounds.faults(),
         stalled.all());
+  }
+
+  /** Explains an application or a queue; null if no policy process can. Any thread may call it. */
+  String explain(String kind, String name, long withinMs) throws InterruptedException {
+    return current == null ? null : explanations.ask(kind, name, withinMs);
   }
 
   ConfigSwapResult swap(ConfigSwap swap) {
@@ -179,7 +186,8 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
         return IDLE_MS;
       }
       long most = scheduler.hasDemand() ? stalled.toNextMs(clock.nowMs(), IDLE_MS) : IDLE_MS;
-      return rounds.isWanted() ? 0 : rounds.toNextWakeUpMs(most);
+      return rounds.isWanted() ? 0
+          : explanations.toNextMs(clock.nowMs(), rounds.toNextWakeUpMs(most));
     }
     return mode.is(BridgeStatus.State.STARTING) ? Math.max(0, graceEndMs - clock.nowMs())
         : served && !scheduler.isFallbackUnfinished() ? FALLBACK_MS : 0;
@@ -199,6 +207,9 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     keepSaved();
     if (current == null) {
       serveWithout();
+      explanations.without(clock.nowMs(), !mode.is(BridgeStatus.State.STARTING) ? "Waits while the policy process does"
+          + " not schedule: FALLBACK: the FIFO in Java serves all queues in order of submission"
+          : "Waits for the policy process, which is starting: STARTING");
       return;
     }
     stalled.step(clock.nowMs());
@@ -208,6 +219,19 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
         throttle.delay(rounds.lastRecords(), scheduler::hasDemand);
       }
       round();
+    }
+    explain();
+  }
+
+  private void explain() {
+    if (current == null) {
+      return; // it failed in this round
+    }
+    try {
+      explanations.step(current.policy(), clock.nowMs());
+      overdueFallback.served();
+    } catch (PolicyFailureException e) {
+      failed(e.getMessage());
     }
   }
 

@@ -3,6 +3,7 @@ package org.loomcard.yarn.commit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BooleanSupplier;
@@ -39,6 +40,7 @@ public final class LockedSchedulerState implements SchedulerState {
   private PlanCommitter.Outcome outcome;
   private volatile boolean outcomeIsNews;
   private final TrialGate gate = new TrialGate();
+  private final Diagnostics diagnostics = new Diagnostics();
 
   /**
    * @param ready whether containers may be allocated yet: not in the first seconds after a recovery
@@ -230,5 +232,27 @@ public final class LockedSchedulerState implements SchedulerState {
       outcome = null;
       outcomeIsNews = false;
     }
+  }
+
+  @Override
+  public void diagnose(Map<Integer, String> sentences) {
+    sentences.forEach((number, sentence) -> {
+      LoomcardApplication application = cluster.application(number);
+      if (application != null) {
+        diagnostics.show(application, sentence);
+      }
+    });
+  }
+
+  @Override
+  public void diagnoseAll(String sentence) {
+    for (LoomcardApplication application : cluster.applications()) {
+      diagnostics.show(application, sentence);
+    }
+  }
+
+  @Override
+  public boolean isDiagnosing() {
+    return diagnostics.isShowing();
   }
 }

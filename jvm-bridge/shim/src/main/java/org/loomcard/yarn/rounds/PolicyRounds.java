@@ -214,11 +214,21 @@ public final class PolicyRounds {
    * cannot be written.
    */
   private String header(RunningPolicy policy) throws PolicyFailureException {
+    String reply = ask(policy, HEADER);
+    return reply.startsWith("[\"segment\"") ? reply : null;
+  }
+
+  /**
+   * Sends a request that is no batch, between two rounds; returns the reply. The fallback serves if
+   * that takes too long.
+   *
+   * @throws PolicyFailureException when the policy cannot be used any more
+   */
+  public String ask(RunningPolicy policy, String request) throws PolicyFailureException {
     overdueFallback.begin(config.roundDeadlineMs);
     try {
-      String reply = watchdog.ask(policy, HEADER, config.roundHardDeadlineMs,
+      return watchdog.ask(policy, request, config.roundHardDeadlineMs,
           BridgeConfig.ROUND_HARD_DEADLINE_MS);
-      return reply.startsWith("[\"segment\"") ? reply : null;
     } finally {
       overdueFallback.end();
     }

@@ -2,6 +2,7 @@ package org.loomcard.yarn.rounds;
 
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.loomcard.yarn.config.ConfigRefusedException;
 import org.loomcard.yarn.config.PolicyConfig;
@@ -123,5 +124,22 @@ public interface SchedulerState {
   /** Returns how many containers plans placed in a leaf queue since the start. */
   default long allocationsByPolicy(String queue) {
     return 0;
+  }
+
+  /**
+   * Shows sentences that say why applications wait in YARN's diagnostics.
+   *
+   * @param sentences by the applications' numbers; null: it waits no longer
+   */
+  default void diagnose(Map<Integer, String> sentences) {
+  }
+
+  /** Shows the same sentence for all applications that wait; null: none for any application. */
+  default void diagnoseAll(String sentence) {
+  }
+
+  /** Whether any application's diagnostics still show a sentence. */
+  default boolean isDiagnosing() {
+    return false;
   }
 }

@@ -70,4 +70,13 @@ public interface StatusSource {
 
   /** Returns the result that {@link #apply} would have; changes nothing. It waits as long. */
   ConfigSwapResult dryRun(String yaml, String name);
+
+  /**
+   * Explains why an application or a queue waits. It may take some seconds.
+   *
+   * @param kind {@code application} or {@code queue}
+   * @param name its id or path
+   * @return null if there is no such application or queue
+   */
+  ExplanationStatus explain(String kind, String name);
 }

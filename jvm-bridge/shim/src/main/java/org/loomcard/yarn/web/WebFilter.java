@@ -34,6 +34,7 @@ public final class WebFilter implements Filter {
   private static final String PAGE = "/cluster/scheduler";
   private static final String DOCUMENT = "/ws/v1/cluster/scheduler";
   private static final String POLICY = "/ws/v1/cluster/loomcard/policy";
+  private static final String EXPLAIN = "/ws/v1/cluster/loomcard/explain";
   private static final String HISTORY = POLICY + "/history";
   private static final String ROLLBACK = POLICY + "/rollback";
   /** Every path of ours that answers with a document, with its methods. */
@@ -46,6 +47,7 @@ public final class WebFilter implements Filter {
   static {
     METHODS.put(DOCUMENT, "GET, HEAD");
     METHODS.put(POLICY, "GET, HEAD, PUT");
+    METHODS.put(EXPLAIN, "GET, HEAD");
     METHODS.put(HISTORY, "GET, HEAD");
     METHODS.put(ROLLBACK, "POST");
   }
@@ -113,6 +115,8 @@ public final class WebFilter implements Filter {
           ? "page.css" : "page.html", response);
     } else if (path.equals(DOCUMENT)) {
       document(status, query(request), response);
+    } else if (path.equals(EXPLAIN)) {
+      explanation(status, query(request), response);
     } else if (path.equals(HISTORY)) {
       send(response, HttpServletResponse.SC_OK, new PolicyHistory(status.history()).document());
     } else if (method.equals("PUT") || method.equals("POST")) {
@@ -149,6 +153,28 @@ public final class WebFilter implements Filter {
           "It says how many asks of each queue are listed, such as limit=100."));
     } else {
       send(response, HttpServletResponse.SC_OK, SchedulerDocument.enveloped(status, number));
+    }
+  }
+
+  private static void explanation(StatusSource status, List<NameValuePair> query,
+      HttpServletResponse response) throws IOException {
+    String application = first(query, "application", null);
+    String queue = first(query, "queue", null);
+    if ((application == null) == (queue == null)) {
+      send(response, HttpServletResponse.SC_BAD_REQUEST, PolicyUpload.problem(
+          "Expected either application or queue.",
+          "Give one of them, as in explain?application=application_1790000000000_0001."));
+      return;
+    }
+    String kind = queue == null ? "application" : "queue";
+    String name = queue == null ? application : queue;
+    JsonObject found = ExplanationDocument.of(status, kind, name);
+    if (found == null) {
+      send(response, HttpServletResponse.SC_NOT_FOUND, PolicyUpload.problem(
+          "There is no " + kind + " " + PolicyUpload.printable(name) + ".",
+          "loomcard status lists queues and applications."));
+    } else {
+      send(response, HttpServletResponse.SC_OK, found);
     }
   }
 

@@ -3,6 +3,7 @@ package org.loomcard.yarn.web;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.config.ApplyToken;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.json.MessageException;
+import org.loomcard.yarn.status.ExplanationStatus;
 import org.loomcard.yarn.status.LabelStatus;
 import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
@@ -50,6 +52,8 @@ final class SampleStatus implements StatusSource {
   final List<String> tried = Collections.synchronizedList(new ArrayList<String>());
   final List<String> users = Collections.synchronizedList(new ArrayList<String>());
   final List<Integer> limits = Collections.synchronizedList(new ArrayList<Integer>());
+  /** By kind and name. */
+  final Map<String, ExplanationStatus> explanations = new HashMap<>();
   volatile ConfigSwapResult answer;
   volatile boolean recovered = true;
   volatile ApplyToken token;
@@ -161,6 +165,11 @@ final class SampleStatus implements StatusSource {
   public ConfigSwapResult dryRun(String yaml, String name) {
     tried.add(name + ": " + yaml);
     return answer;
+  }
+
+  @Override
+  public ExplanationStatus explain(String kind, String name) {
+    return explanations.get(kind + " " + name);
   }
 
   private static Map<String, Long> amounts(long memory, long vcores) {

@@ -1,0 +1,54 @@
+package org.loomcard.yarn.commit;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.state.LoomcardApplication;
+import org.loomcard.yarn.state.LoomcardAttempt;
+
+/**
+ * The sentences in YARN's diagnostics that say why applications wait. YARN shows them while an
+ * application has no diagnostics of its own. For one thread.
+ */
+final class Diagnostics {
+  private final Map<LoomcardAttempt, String> shown = new HashMap<>();
+
+  /** Shows a sentence if the application waits; removes the one before if it is null. */
+  void show(LoomcardApplication application, String sentence) {
+    LoomcardAttempt attempt = application.attempt();
+    if (attempt == null) {
+      return;
+    }
+    boolean waits = sentence != null && !attempt.isStopped() && isWaiting(attempt);
+    RMAppAttempt known = attempt.appAttempt();
+    if (!waits) {
+      if (shown.remove(attempt) != null && known != null) {
+        known.updateAMLaunchDiagnostics(null);
+      }
+    } else if (known != null && !sentence.equals(shown.put(attempt, sentence))) {
+      known.updateAMLaunchDiagnostics(sentence);
+    }
+  }
+
+  /** Whether any is shown. Those of attempts that have ended are removed first. */
+  boolean isShowing() {
+    shown.keySet().removeIf(attempt -> {
+      RMAppAttempt known = attempt.isStopped() ? attempt.appAttempt() : null;
+      if (known != null) {
+        known.updateAMLaunchDiagnostics(null);
+      }
+      return attempt.isStopped();
+    });
+    return !shown.isEmpty();
+  }
+
+  private static boolean isWaiting(LoomcardAttempt attempt) {
+    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
+      if (attempt.getOutstandingAsksCount(key) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

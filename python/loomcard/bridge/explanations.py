@@ -1,0 +1,192 @@
+"""Answers why applications wait: on request in full, and as sentences for YARN's diagnostics.
+
+The order in which policies would serve is found by a trial. It runs in a copy of the process, made
+by fork, so that it costs the rounds nothing and cannot change what they see. The copy has one
+thread, writes one answer to a pipe and ends without any cleaning up.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from loomcard.engine.explain import Explainer, order, waiting
+from loomcard.engine.session import Session
+from loomcard.model.objects import Application, Ask
+from loomcard.model.queue import Queue
+from loomcard.wire import messages
+
+TRIAL_S = 5.0
+"""How long a trial may take; then the explanation is given without it."""
+TRIALS = 2
+"""How many trials run at a time."""
+REFRESH_MS = 15_000
+"""After how many ms a sentence is looked at again although its reason is the same."""
+SENTENCES_S = 0.02
+"""How many seconds of one call go into sentences; the others follow with the next calls."""
+
+
+@dataclass
+class _Trial:
+    """A copy of the process that tries the order."""
+
+    pid: int
+    pipe: int
+    document: dict[str, Any]
+    until_s: float
+    said: bytes = b""
+
+
+@dataclass
+class _Told:
+    code: str | None
+    at_ms: int
+    text: str
+
+
+@dataclass
+class Explanations:
+    """The explanations of one session; every call comes between two rounds.
+
+    ``clock``: seconds since any zero.
+    """
+
+    session: Session
+    clock: Callable[[], float] = time.monotonic
+    _trials: dict[messages.Explain, _Trial] = field(default_factory=dict)
+    _told: dict[int, _Told] = field(default_factory=dict)
+
+    def explain(self, wanted: messages.Explain) -> messages.Explained | messages.Explaining:
+        """The reply to a request: ``Explaining`` while a trial runs."""
+        trial = self._trials.get(wanted)
+        if trial is not None:
+            return self._poll(wanted, trial)
+        explainer = Explainer(self.session.mirror, self.session.tree, self.session.hello.epoch)
+        found = self._find(wanted)
+        if found is None:
+            return messages.Explained(None)
+        if isinstance(found, Queue):
+            return messages.Explained(explainer.queue(found))
+        self._end_overdue()
+        asks = [ask for ask in found.asks if ask.count > 0]
+        if not asks:
+            return messages.Explained(explainer.application(found))
+        if len(self._trials) < TRIALS:
+            document = explainer.application(found)
+            self._trials[wanted] = self._start(explainer, asks[0], document)
+        return messages.Explaining()
+
+    def _find(self, wanted: messages.Explain) -> Application | Queue | None:
+        state = self.session.mirror.state
+        if wanted.kind == "queue":
+            return state.by_path.get(wanted.name)
+        apps = state.applications.values()
+        return next((app for app in apps if app.id == wanted.name), None)
+
+    def _start(self, explainer: Explainer, ask: Ask, document: dict[str, Any]) -> _Trial:
+        mine, theirs = os.pipe()
+        with warnings.catch_warnings():
+            # Python warns of forks beside threads. The copy uses none of them, nor their locks.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            _try_in_copy(explainer, ask, theirs)
+        os.close(theirs)
+        os.set_blocking(mine, False)
+        return _Trial(pid, mine, document, self.clock() + TRIAL_S)
+
+    def _poll(
+        self, wanted: messages.Explain, trial: _Trial
+    ) -> messages.Explained | messages.Explaining:
+        ended = False
+        with suppress(BlockingIOError):
+            while chunk := os.read(trial.pipe, 65_536):
+                trial.said += chunk
+            ended = True
+        if not ended and self.clock() < trial.until_s:
+            return messages.Explaining()
+        del self._trials[wanted]
+        self._end(trial)
+        document = trial.document
+        try:
+            document["order"] = found = json.loads(trial.said)
+        except ValueError:
+            document["order"] = None
+        else:
+            document["sentence"] += f". {found['text']}"
+        return messages.Explained(document)
+
+    def _end(self, trial: _Trial) -> None:
+        os.close(trial.pipe)
+        with suppress(ProcessLookupError):
+            os.kill(trial.pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(trial.pid, 0)
+
+    def _end_overdue(self) -> None:
+        """End trials that nobody asks about any more."""
+        now = self.clock()
+        for name, trial in list(self._trials.items()):
+            if now >= trial.until_s:
+                del self._trials[name]
+                self._end(trial)
+
+    # Sentences
+
+    def sentences(self, wanted: messages.Sentences) -> messages.SentencesReply:
+        """The texts that changed. Applications that wait for their AM come first."""
+        mirror = self.session.mirror
+        now_ms, end_s = mirror.now_ms, self.clock() + SENTENCES_S
+        explainer = Explainer(mirror, self.session.tree, self.session.hello.epoch)
+        texts: list[tuple[int, str | None]] = []
+        waits = list(waiting(mirror.state.applications.values()))
+        self._forget({app.number for app, _ in waits}, texts, wanted.most)
+        for app, ask in self._due(waits, now_ms):
+            if len(texts) >= wanted.most or self.clock() >= end_s:
+                break
+            text = explainer.sentence(explainer.find(ask))
+            told = self._told.get(app.number)
+            if told is None or told.text != text:
+                texts.append((app.number, text))
+            self._told[app.number] = _Told(ask.reported_reason, now_ms, text)
+        return messages.SentencesReply(texts)
+
+    def _forget(
+        self, waits: set[int], texts: list[tuple[int, str | None]], most: int
+    ) -> None:
+        for app in [app for app in self._told if app not in waits][:most]:
+            del self._told[app]
+            texts.append((app, None))
+
+    def _due(
+        self, waits: list[tuple[Application, Ask]], now_ms: int
+    ) -> list[tuple[Application, Ask]]:
+        fresh, old = [], []
+        for each in waits:
+            told = self._told.get(each[0].number)
+            if told is None or told.code != each[1].reported_reason:
+                fresh.append(each)
+            elif now_ms - told.at_ms >= REFRESH_MS:
+                old.append(each)
+        fresh.sort(key=lambda each: not each[1].is_am)
+        return [*fresh, *old]
+
+
+def _try_in_copy(explainer: Explainer, ask: Ask, pipe: int) -> None:
+    """Write the order to the pipe, in the copy of the process; it never returns."""
+    try:
+        gc.disable()
+        signal.alarm(int(TRIAL_S) + 1)  # even if the process that asks has ended
+        said = json.dumps(order(explainer, ask, time.monotonic)).encode()
+        while said:
+            said = said[os.write(pipe, said) :]
+    finally:
+        os._exit(0)
