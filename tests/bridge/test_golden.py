@@ -9,8 +9,11 @@ import pytest
 from loomcard.wire import messages
 
 WIRE = Path(__file__).parents[1] / "golden" / "wire"
-REQUESTS = ("hello", "compile", "batch")
-REPLIES = ("hello_reply", "compiled", "findings", "error", "plan", "plan_resync")
+REQUESTS = ("hello", "compile", "batch", "explain", "sentences")
+REPLIES = (
+    "hello_reply", "compiled", "findings", "error", "plan", "plan_resync", "explained",
+    "explaining", "sentences_reply",
+)  # fmt: skip
 
 
 def golden(name: str) -> str:

@@ -143,7 +143,7 @@ def test_am_share(yarn: Yarn) -> None:
     (bound,) = found["asks"][0]["binding"]
     assert (bound["limit"]["memory_mb"], bound["used"]["memory_mb"]) == (614, 256)
     assert (bound["asked"]["memory_mb"], bound["short"]) == (512, {"memory_mb": 154, "vcores": 1})
-    assert found["order"]["text"] == "nobody is ahead of it"
+    assert found["order"]["text"] == "Nobody is ahead of it"
     wait_until(lambda: "AM_LIMIT" in yarn.diagnostics(second), "diagnostics say it", seconds=5)
     assert "154 MB" in yarn.diagnostics(second)
     yarn.apply(text.format(less(bound["to"])))
@@ -154,3 +154,316 @@ def test_am_share(yarn: Yarn) -> None:
     for app in (first, second):
         yarn.cluster.rest.kill(app)
     yarn.end()
+
+
+# Limits and room, relaxed by what is printed
+
+
+@dataclass(frozen=True)
+class Planted:
+    """An application that waits, who else is there, and how the cause is relaxed."""
+
+    app: str
+    others: tuple[str, ...]
+    bound: dict[str, Any]
+
+
+def relaxed(yarn: Yarn, planted: Planted, code: str, text: str, key_text: str) -> None:
+    """Apply one unit less than the printed value, which changes nothing, then the value itself."""
+    to = planted.bound["to"]
+    units = [(less(to), 0), (to, 1)] if isinstance(to, str) else []
+    if not units:
+        memory = to["memory_mb"]
+        units = [(f"{{memory_mb: {memory - 1}}}", 0), (f"{{memory_mb: {memory}}}", 1)]
+    for value, held in units:
+        yarn.apply(text.replace(key_text, str(value)))
+        if not held:
+            yarn.explained(planted.app, code)
+        yarn.holds(planted.app, held)
+    yarn.end(planted.app, *planted.others)
+
+
+LIMITS = {
+    "user limit": ("USER_LIMIT", "policy: {policy}\nqueues: {{a: {{user_limit: 10%}}}}\n", "10%"),
+    "queue's maximum": ("QUEUE_MAX", "policy: {policy}\nqueues: {{a: {{maximum: 10%}}}}\n", "10%"),
+    "queue's maximum in amounts": (
+        "QUEUE_MAX",
+        "policy: {policy}\nqueues: {{a: {{maximum: {{memory_mb: 1200}}}}}}\n",
+        "{memory_mb: 1200}",
+    ),
+    "parent's maximum": (
+        "QUEUE_MAX",
+        "policy: {policy}\nqueues: {{a: {{maximum: 10%, queues: {{b: {{}}}}}}}}\n",
+        "10%",
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", ["fifo", "drf", "hdrf"])
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_is_relaxed_by_what_is_printed(yarn: Yarn, name: str, policy: str) -> None:
+    """A user's, a queue's and a parent's limit: 1,024 MB are used, 512 MB more are asked."""
+    code, text, stated = LIMITS[name]
+    text = text.format(policy=policy)
+    yarn.apply(text)
+    queue = "root.a.b" if "parent" in name else "root.a"
+    first = yarn.app(queue)
+    yarn.ask(first, 1024)
+    yarn.holds(first, 1)
+    app = yarn.app(queue)
+    yarn.ask(app, 512)
+    found = yarn.explained(app, code)
+    (bound,) = found["asks"][0]["binding"]
+    most = 1200 if "amounts" in name else 1228
+    assert (bound["where"], bound["limit"]["memory_mb"]) == ("root.a", most)
+    assert (bound["used"]["memory_mb"], bound["asked"]["memory_mb"]) == (1024, 512)
+    assert bound["short"]["memory_mb"] == 1536 - most
+    assert found["order"]["text"] == "Nobody is ahead of it"
+    relaxed(yarn, Planted(app, (first,), bound), code, text, stated)
+
+
+def test_maximum_on_a_label(yarn: Yarn) -> None:
+    """The node of gpu has 4,096 MB, and the queue may use a part of it."""
+    text = "policy: fifo\nqueues: {a: {label_maximum: {gpu: 30%}}}\n"
+    yarn.apply(text)
+    app = yarn.app("root.a")
+    yarn.ask(app, 2048, 1, "label=gpu")
+    found = yarn.explained(app, "QUEUE_MAX")
+    (bound,) = found["asks"][0]["binding"]
+    assert (bound["limit"]["memory_mb"], bound["short"]["memory_mb"]) == (1228, 820)
+    relaxed(yarn, Planted(app, (), bound), "QUEUE_MAX", text, "30%")
+
+
+def test_label_that_the_queue_may_not_use(yarn: Yarn) -> None:
+    """The label is printed as what the queue's key lacks."""
+    yarn.apply("policy: fifo\nqueues: {a: {labels: [gpu]}}\n")
+    app = yarn.app("root.a")
+    yarn.ask(app, 512, 1, "label=gpu")
+    yarn.holds(app, 1)
+    yarn.ask(app, 512, 1, "label=gpu")
+    yarn.holds(app, 2)
+    yarn.apply("policy: fifo\nqueues: {a: {labels: []}}\n")
+    yarn.asker("release", app)
+    yarn.ask(app, 640, 1, "label=gpu")
+    found = yarn.explained(app, "LABEL")
+    (bound,) = found["asks"][0]["binding"]
+    assert (bound["key"], bound["to"]) == ("labels", ["gpu"])
+    yarn.apply("policy: fifo\nqueues: {a: {labels: [gpu]}}\n")
+    yarn.holds(app, 2)
+    yarn.end(app)
+
+
+FIFO = "policy: fifo\nqueues: {a: {}, b: {}}\n"
+
+
+def fills(yarn: Yarn, memory: int, count: int, *words: str, queue: str = "root.a") -> str:
+    """An application that holds so many containers."""
+    app = yarn.app(queue)
+    yarn.ask(app, memory, count, *words)
+    yarn.holds(app, count)
+    return app
+
+
+def test_no_room(yarn: Yarn) -> None:
+    """What is printed as too little on the node is what must end there."""
+    yarn.apply(FIFO)
+    first = fills(yarn, 3072, 2)
+    small = fills(yarn, 512, 1)
+    app = yarn.app("root.a")
+    yarn.ask(app, 1152)
+    found = yarn.explained(app, "NODE_FULL")
+    (bound,) = found["asks"][0]["binding"]
+    assert (bound["short"], bound["free"]["memory_mb"]) == ({"memory_mb": 128, "vcores": 0}, 1024)
+    yarn.asker("release", small)  # on the other node 1,024 MB are free then, 128 MB too little
+    yarn.explained(app, "NODE_FULL")
+    yarn.holds(app, 0)
+    yarn.ask(app, 1024)
+    yarn.holds(app, 1)
+    yarn.end(first, small, app)
+
+
+def test_too_large_for_any_node(yarn: Yarn) -> None:
+    """No node would have room if it were empty; a container smaller by the printed amount fits."""
+    yarn.apply(FIFO)
+    app = yarn.app("root.a")
+    yarn.ask(app, 5120)
+    found = yarn.explained(app, "TOO_LARGE")
+    (bound,) = found["asks"][0]["binding"]
+    assert bound["short"] == {"memory_mb": 1024, "vcores": 0}
+    yarn.ask(app, 5120 - bound["short"]["memory_mb"] + 128)
+    yarn.explained(app, "TOO_LARGE")
+    yarn.ask(app, 5120 - bound["short"]["memory_mb"])
+    yarn.holds(app, 1)
+    yarn.end(app)
+
+
+def test_larger_than_the_maximum_allocation(yarn: Yarn) -> None:
+    """YARN refuses the AM's call; the application's diagnostics say why."""
+    yarn.apply("policy: fifo\nqueues: {a: {maximum_allocation: {memory_mb: 1024}}}\n")
+    app = yarn.app("root.a")
+    answer = yarn.asker("ask", app, 20, 1152, 1, 1)
+    assert "maximum allowed allocation" in answer, answer
+    assert "1152" in answer
+    yarn.ask(app, 1024)
+    yarn.holds(app, 1)
+    yarn.end(app)
+
+
+def test_strict_locality(yarn: Yarn) -> None:
+    """The named host lacks room while another one has it; and a host that is not there."""
+    yarn.apply(FIFO)
+    first = fills(yarn, 3584, 1, "host=n1@/rack1", "strict")
+    app = yarn.app("root.a")
+    yarn.ask(app, 768, 1, "host=n1@/rack1", "strict")
+    found = yarn.explained(app, "LOCALITY")
+    (bound,) = found["asks"][0]["binding"]
+    assert bound["where"].startswith("n1:")
+    assert bound["short"] == {"memory_mb": 256, "vcores": 0}
+    yarn.ask(app, 768 - 256 + 128, 1, "host=n1@/rack1", "strict")
+    yarn.explained(app, "LOCALITY")
+    yarn.ask(app, 768 - 256, 1, "host=n1@/rack1", "strict")
+    yarn.holds(app, 1)
+    other = yarn.app("root.a")
+    yarn.ask(other, 512, 1, "host=n99@/rack9", "strict")
+    assert "n99" in yarn.explained(other, "LOCALITY")["sentence"]
+    yarn.ask(other, 512, 0, "host=n99@/rack9", "strict")
+    yarn.explained(other, "NOTHING_ASKED")
+    yarn.end(first, app, other)
+
+
+def test_blacklist(yarn: Yarn) -> None:
+    """Only a node that the AM has blacklisted has room."""
+    yarn.apply(FIFO)
+    first = fills(yarn, 4096, 1, "host=n1@/rack1", "strict")
+    app = yarn.app("root.a")
+    assert yarn.asker("ban", app, "n2") == "ok"
+    yarn.ask(app, 512)
+    found = yarn.explained(app, "BLACKLISTED")
+    assert found["asks"][0]["binding"][0]["where"].startswith("n2:")
+    assert yarn.asker("unban", app, "n2") == "ok"
+    yarn.holds(app, 1)
+    yarn.end(first, app)
+
+
+def test_reserved_room(yarn: Yarn) -> None:
+    """Room is reserved for a large container; another application that would fit waits for it."""
+    yarn.apply(
+        "policy: fifo\nqueues: {a: {policy: fifo, options: {reserve_after_ms: 1},"
+        " reservation_share: 100%}}\n"
+    )
+    first = fills(yarn, 3072, 2)
+    large = yarn.app("root.a")
+    yarn.ask(large, 4096)
+    small = yarn.app("root.a")
+    yarn.ask(small, 640, 3)  # one fits, the room of the other node is reserved after a second
+    found = yarn.explained(large, "RESERVATION")
+    (bound,) = found["asks"][0]["binding"]
+    assert bound["short"]["memory_mb"] == 3072
+    waiting = yarn.explained(small, "NODE_RESERVED")
+    assert large in waiting["sentence"]
+    yarn.end(small, first)
+    yarn.holds(large, 1)
+    yarn.end(large)
+
+
+# The order
+
+
+def test_order_within_the_queue_and_before_other_queues(yarn: Yarn) -> None:
+    """The policy's order is named as the cause: how many are ahead, who is next, by which rule."""
+    yarn.apply(FIFO)
+    first = fills(yarn, 4096, 2)
+    second, third, fourth = (yarn.app(q) for q in ("root.a", "root.a", "root.b"))
+    for app in (second, third, fourth):
+        yarn.ask(app, 4096)
+        yarn.explained(app, "NODE_FULL")
+    found = yarn.explained(third, "NODE_FULL")["order"]
+    assert (found["applications"], found["next"]) == (1, second), found
+    assert "policy fifo of root.a" in found["text"]
+    last = yarn.explained(fourth, "NODE_FULL")["order"]
+    assert last["applications"] >= 1
+    assert last["next"] == second
+    assert "policy fifo of root serves root.a before root.b" in last["text"]
+    yarn.asker("release", first)
+    yarn.holds(second, 1)
+    assert yarn.explained(third, "NODE_FULL")["order"]["text"] == "Nobody is ahead of it"
+    yarn.asker("release", first)
+    yarn.holds(third, 1)
+    yarn.end(first, second, third, fourth)
+
+
+def test_queue_below_its_share(yarn: Yarn) -> None:
+    """A queue that is entitled to half of the cluster waits for another one's containers."""
+    yarn.apply("policy: drf\nqueues: {a: {}, b: {}}\n")
+    first = fills(yarn, 2048, 4)
+    app = yarn.app("root.b")
+    yarn.ask(app, 2048, 2)
+    found = yarn.explained("root.b", "NODE_FULL")
+    assert found["below_share"]
+    assert found["causes"][0]["containers"] == 2
+    assert found["chain"][-1]["entitlement"]["memory_mb"] >= 2048
+    yarn.end(first, app)
+
+
+# Rules of policies
+
+
+def test_strict_shares(yarn: Yarn) -> None:
+    """Nothing is lent: an application that has its share waits although room is free."""
+    yarn.apply("policy: fifo\nqueues: {a: {policy: strict}}\n")
+    one, other = yarn.app("root.a"), yarn.app("root.a")
+    yarn.ask(other, 512)
+    yarn.holds(other, 1)
+    yarn.ask(one, 2048, 9)
+    found = yarn.explained(one, "SHARE")
+    assert "policy strict" in found["sentence"]
+    assert "its share is" in found["sentence"]
+    yarn.end(one, other)
+
+
+# What only Java knows
+
+
+def test_stopped_queue_and_most_applications(yarn: Yarn) -> None:
+    """YARN refuses the submission; the explanation of the application says why."""
+    yarn.apply("policy: fifo\nqueues: {a: {state: stopped}, b: {maximum_applications: 1}}\n")
+    refused = yarn.asker("master", "root.a", "u", 256)
+    first = yarn.app("root.b")
+    second = yarn.asker("master", "root.b", "u", 256)
+    for answer, said in ((refused, "STOPPED"), (second, "already has 1 applications")):
+        if answer.startswith("application_"):
+            assert said in yarn.explained(answer, "NOT_WAITING")["sentence"]
+        else:
+            assert said in answer
+    yarn.end(first)
+
+
+def test_lost_node(yarn: Yarn) -> None:
+    """The only node of the label is gone: the explanation names it with its state."""
+    yarn.apply(FIFO)
+    app = yarn.app("root.a")
+    yarn.cluster.command("stop-node n3")
+    wait_until(lambda: len(yarn.cluster.rest.scheduler()["schedulerInfo"]) > 0)
+    yarn.ask(app, 512, 1, "label=gpu")
+    found = yarn.explained(app, "NO_NODE")
+    wait_until(lambda: "n3" in yarn.cluster.rest.explain(app)["sentence"], "the lost node is named")
+    assert "label gpu" in found["sentence"]
+    yarn.cluster.command("start-node n3")
+    yarn.holds(app, 1)
+    yarn.end(app)
+
+
+def test_fallback_serves(yarn: Yarn) -> None:
+    """The policy process is ended: explanation and diagnostics say that the FIFO serves."""
+    yarn.apply(FIFO)
+    first = fills(yarn, 4096, 2)
+    app = yarn.app("root.a")
+    yarn.ask(app, 512)
+    yarn.explained(app, "NODE_FULL")
+    process = yarn.cluster.rest.scheduler()["schedulerInfo"]["bridge"]["process"]
+    os.kill(int(process.removeprefix("pid ")), 9)
+    yarn.explained(app, "FALLBACK")
+    wait_until(lambda: "FALLBACK" in yarn.diagnostics(app), "diagnostics say it", seconds=5)
+    assert yarn.explained(app, "NODE_FULL")["asks"][0]["count"] == 1
+    wait_until(lambda: "NODE_FULL" in yarn.diagnostics(app), "they say the cause again")
+    yarn.end(first, app)

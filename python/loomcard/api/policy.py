@@ -21,6 +21,10 @@ class Policy(Protocol):
     without it, the memory starts as None. ``save(memory)`` returns the small part of the memory
     that survives a restart.
 
+    ``explain(view, memory, ask)`` returns the figures behind a reason of the policy's own, for
+    ``loomcard explain`` and YARN's diagnostics: a dict from words to amounts, numbers or texts. It
+    is called between two rounds for an ask that waits by the policy's rule, and changes nothing.
+
     Class attributes, all optional: ``walks_tree`` (governs its subtree), ``leaf_only`` (only on a
     queue without children), ``plan_api`` (the version of the policy API that it needs, see
     PLAN_API), ``needs`` (``frozenset({"heartbeats"})``), ``asks_again`` (it may allocate nothing

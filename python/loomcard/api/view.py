@@ -350,6 +350,10 @@ class ClusterView:
 
     # What is kept between calls
 
+    def cached(self, key: Any) -> Any:
+        """The value that ``cache`` keeps under ``key``; None: nothing is kept yet."""
+        return self._cache.values.get(key)
+
     def cache(self, key: Any, make: Callable[[], T]) -> T:
         """The value kept under ``key`` for this policy at this queue; ``make`` makes it at first.
 

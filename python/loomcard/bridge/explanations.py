@@ -18,8 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from loomcard.engine.explain import Explainer, order, waiting
+from loomcard.engine.explain import Explainer, waiting
 from loomcard.engine.session import Session
+from loomcard.engine.trial import order
 from loomcard.model.objects import Application, Ask
 from loomcard.model.queue import Queue
 from loomcard.wire import messages
@@ -159,9 +160,7 @@ class Explanations:
             self._told[app.number] = _Told(ask.reported_reason, now_ms, text)
         return messages.SentencesReply(texts)
 
-    def _forget(
-        self, waits: set[int], texts: list[tuple[int, str | None]], most: int
-    ) -> None:
+    def _forget(self, waits: set[int], texts: list[tuple[int, str | None]], most: int) -> None:
         for app in [app for app in self._told if app not in waits][:most]:
             del self._told[app]
             texts.append((app, None))

@@ -240,7 +240,7 @@ class ResourceManagerClient:
             raise RestError(
                 f"the ResourceManager at {self.url} runs another scheduler:"
                 f" {about.get('type', 'unknown')}",
-                "policies and explanations are Loomcard's: see `loomcard install`, or name another with --rm",
+                "this is Loomcard's alone: see `loomcard install`, or name another with --rm",
             ) from error
 
     def kill(self, application: str) -> Document:

@@ -148,11 +148,13 @@ def limits(state: ClusterState, ask: Ask) -> Iterator[Constraint]:
     if most is not None and not room_for(ask.size, used, most):
         yield _limit(state, ask, Reason.USER_LIMIT, leaf, used, most, ceiling(state, leaf),
                      "user_limit", f"what user {user} may use in {leaf.path}")  # fmt: skip
-    first = not any(leaf.am_used)
-    if ask.is_am and leaf.am_limit is not None and not first:
-        if not room_for(ask.size, leaf.am_used, leaf.am_limit):
-            yield _limit(state, ask, Reason.AM_LIMIT, leaf, leaf.am_used, leaf.am_limit,
-                         ceiling(state, leaf), "am_share", f"what AMs may use in {leaf.path}")  # fmt: skip
+    masters = leaf.am_limit if ask.is_am and any(leaf.am_used) else None
+    if masters is not None and not room_for(ask.size, leaf.am_used, masters):
+        what = f"what AMs may use in {leaf.path}"
+        whole = ceiling(state, leaf)
+        yield _limit(
+            state, ask, Reason.AM_LIMIT, leaf, leaf.am_used, masters, whole, "am_share", what
+        )
 
 
 def _limit(
@@ -209,8 +211,11 @@ def _label_limits(state: ClusterState, ask: Ask) -> Iterator[Constraint]:
             remedy = f"{amounts_text(short, types)} that end there"
             if to_percent is not None:
                 remedy += f", or label_maximum: {{{label}: {to_percent}}} of {queue.path}"
-            yield Constraint(Reason.QUEUE_MAX, queue.path, text, remedy, ask.size, most,
-                             Resource(used), short, "label_maximum", to_percent, queue=queue)  # fmt: skip
+            key = "label_maximum"
+            yield Constraint(
+                Reason.QUEUE_MAX, queue.path, text, remedy, ask.size, most, Resource(used), short,
+                key, to_percent, queue=queue,
+            )  # fmt: skip
 
 
 def nodes(state: ClusterState, ask: Ask) -> Constraint | None:
@@ -218,7 +223,7 @@ def nodes(state: ClusterState, ask: Ask) -> Constraint | None:
     best = _Best()
     for node in state.nodes.values():
         if node.label == ask.label or node.takes(ask.label, lent=True):
-            best.add(state, ask, node)
+            best.add(ask, node)
             if best.fits:
                 return None
     return best.constraint(state, ask)
@@ -237,7 +242,7 @@ class _Best:
         self.full: tuple[float, Node] | None = None  # would have room if it were empty
         self.small: tuple[float, Node] | None = None
 
-    def add(self, state: ClusterState, ask: Ask, node: Node) -> None:
+    def add(self, ask: Ask, node: Node) -> None:
         """Sort one node in."""
         self.labelled += 1
         blacklist = ask.attempt.blacklist
@@ -290,8 +295,7 @@ class _Best:
             names = _names(self.far)
             text = f"it may only go to {wishes}; {names} with room is not one of them"
             if self.full is not None:
-                room = _room(state, ask, self.full[1], Reason.LOCALITY, text)
-                return room
+                return _room(state, ask, self.full[1], Reason.LOCALITY, text)
             return Constraint(Reason.LOCALITY, wishes, text,
                               "relaxed locality, or a node with room among those it names",
                               ask.size, node=self.far[0])  # fmt: skip
@@ -320,8 +324,8 @@ class _Best:
                               ask.size)  # fmt: skip
         if self.labelled:
             text = f"it may only go to {wishes}, and no registered node is one of them"
-            return Constraint(Reason.LOCALITY, wishes, text,
-                              "relaxed locality, or one of these nodes registered", ask.size)  # fmt: skip
+            remedy = "relaxed locality, or one of these nodes registered"
+            return Constraint(Reason.LOCALITY, wishes, text, remedy, ask.size)
         if state.nodes:
             with_label = f"label {ask.label}" if ask.label else "no label"
             text = f"no registered node has {with_label}"
@@ -331,12 +335,10 @@ class _Best:
 
 def _room(state: ClusterState, ask: Ask, node: Node, code: str, what: str) -> Constraint:
     """Room that one node lacks."""
-    types, short = state.types, _needed(ask.size, node.room)
-    if code == RESERVATION:
-        short = _needed(ask.size, node.free)
-    used = node.used
+    types, room = state.types, node.free if code == RESERVATION else node.room
+    short, used = _needed(ask.size, room), node.used
     text = (
-        f"{what}: {amounts_text(node.room, types)} of {amounts_text(node.capacity, types)} free,"
+        f"{what}: {amounts_text(room, types)} of {amounts_text(node.capacity, types)} free,"
         f" {amounts_text(ask.size, types)} asked, {amounts_text(short, types)} too little"
     )
     remedy = f"{amounts_text(short, types)} that end on {node.id}"
@@ -367,4 +369,3 @@ def _names(found: Iterable[Node]) -> str:
     names = [node.id for node in found]
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return ", ".join(names[:NAMES_SHOWN]) + more
-

@@ -1,20 +1,17 @@
 """Why an application waits, or a queue is below its share, from the state of the policy process.
 
-``Explainer`` reads the state between two rounds and changes nothing. ``order`` tries it: on a copy
-of the process that is thrown away, it relaxes what binds by exactly the amounts found and lets the
-policies decide, so that it says who is served first whatever the policies' rules are.
+``Explainer`` reads the state between two rounds and changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from loomcard.api.entitlement import entitlements
-from loomcard.api.pending_plan import PendingAllocation
-from loomcard.api.view import RoundTime, asks_below
+from loomcard.api.view import asks_below
 from loomcard.engine import binding
 from loomcard.engine.binding import Constraint, amounts_text, named
 from loomcard.engine.mirror import Mirror
@@ -22,12 +19,16 @@ from loomcard.engine.round import PolicyTree
 from loomcard.model.objects import Application, Ask
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import UNLIMITED, Resource, add_all, share
+from loomcard.model.resource import Resource, add_all, share
 
 ORDER = "ORDER"
 """The next container is for others: the policy's order."""
 NEXT = "NEXT_ROUND"
 """Nothing binds the ask: it was not looked at yet, or its last container is being allocated."""
+REFUSED = "REFUSED"
+"""YARN refused the last container that the policy gave it."""
+REFUSED_MS = 10_000
+"""For how many ms a refusal counts as the cause."""
 NOTHING_ASKED = "NOTHING_ASKED"
 """The application, or the queue, asks for nothing."""
 ASKS_SHOWN = 10
@@ -36,8 +37,6 @@ SENTENCE = 500
 """The most characters of a sentence."""
 QUEUE_ASKS = 1_000
 """How many asks of a queue are looked at."""
-TRIED = 2_000
-"""How many containers a trial allocates at most, to find who is served before the application."""
 
 _STATED = {
     Reason.QUEUE_MAX, Reason.USER_LIMIT, Reason.AM_LIMIT, Reason.LABEL, Reason.NODE_FULL,
@@ -72,13 +71,16 @@ class Explainer:
     # One ask
 
     def find(self, ask: Ask) -> Found:
-        """What binds an ask: the limits, else the nodes, else a rule of a policy, else the order."""
+        """What binds an ask: the limits and the nodes, else a policy's rule, else its order."""
         found = list(binding.limits(self.state, ask))
         room = self._room(ask)
         if room is not None:
             found.append(room)
         if found:
             return Found(ask, found[0].code, found, None, None)
+        reason, at_ms = self.mirror.refused.get(ask.key, ("", -1))
+        if at_ms >= ask.since_ms and at_ms >= self.mirror.now_ms - REFUSED_MS:
+            return Found(ask, REFUSED, [], reason, None)
         rule, until_ms, queue = self._rule(ask)
         if rule is not None:
             return Found(ask, rule.split()[0], [], rule, until_ms, queue)
@@ -127,15 +129,17 @@ class Explainer:
             name = f"the fallback FIFO of {above.path} ({above.policy} raised and rests)"
         return name
 
-    def rule_between(self, own: Application, other: Application) -> str:
-        """Which policy puts another application first, and on what figures."""
+    def rule_between(
+        self, own: Application, other: Application, used: dict[Queue, Resource]
+    ) -> str:
+        """Which policy puts another application first, and on what figures: those in ``used``."""
         if own.queue is other.queue:
             return f"the order of {self.policy_of(own.queue)}"
         top, mine, theirs = between(own.queue, other.queue)
         state = self.state
         figures = " and ".join(
-            f"{queue.path} uses {amounts_text(queue.used, state.types)}"
-            f" ({share(queue.used, state.capacity):.1%}, weight {queue.weight:g})"
+            f"{queue.path} uses {amounts_text(used[queue], state.types)}"
+            f" ({share(used[queue], state.capacity):.1%}, weight {queue.weight:g})"
             for queue in (theirs, mine)
         )
         return f"{self.policy_of(top)} serves {theirs.path} before {mine.path}: {figures}"
@@ -148,6 +152,8 @@ class Explainer:
             done = " and ".join(each.remedy for each in found.constraints)
             return f"{said}. It starts with {done}"
         leaf = ask.application.queue
+        if found.code == REFUSED:
+            return f"YARN refused what {self.policy_of(leaf)} gave it last: {found.rule}"
         if found.rule is not None:
             where = leaf if found.queue is None else found.queue
             return (
@@ -158,6 +164,12 @@ class Explainer:
             return f"{self.policy_of(leaf)} looks at it in the next round"
         return f"{self.policy_of(leaf)} chose others: its order within the queue"
 
+    def ruled(self, ask: Ask, reason: str | None) -> str:
+        """What keeps an ask waiting that nothing else binds: the rule with this reason."""
+        if reason is None:
+            return f"{self.policy_of(ask.application.queue)} gives it nothing"
+        return self.words(Found(ask, reason, [], reason, None))
+
     def _details(self, ask: Ask, found: Found) -> str:
         """What the policy itself says of its rule, in amounts; empty where it says nothing."""
         above = self.governing(ask.application.queue if found.queue is None else found.queue)
@@ -167,16 +179,27 @@ class Explainer:
             return ""
         try:
             said = explain(instance.view, instance.memory, ask)
-        except Exception:  # noqa: BLE001 - a policy's own words must not cost the explanation
+            return f" ({', '.join(self._figures(said))})" if said else ""
+        except Exception:  # a policy's own words must not cost the explanation
             return ""
-        return f" ({said})" if said else ""
+
+    def _figures(self, said: dict[str, Any]) -> Iterator[str]:
+        for name, value in said.items():
+            shown = value if isinstance(value, str | int | float) else None
+            yield f"{name} {amounts_text(value, self.state.types) if shown is None else shown}"
 
     def sentence(self, found: Found, order: dict[str, Any] | None = None) -> str:
         """The sentence for YARN's diagnostics, of bounded length."""
         ask = found.ask
-        what = "its AM" if ask.is_am else f"{ask.count} x {amounts_text(ask.size, self.state.types)}"
+        what = (
+            "its AM" if ask.is_am else f"{ask.count} x {amounts_text(ask.size, self.state.types)}"
+        )
         since = datetime.fromtimestamp((self.epoch_ms + since_ms(ask)) / 1000, UTC)
-        said = f"Since {since:%Y-%m-%d %H:%M:%S}Z waits for {what} in {ask.application.queue.path}: {found.code}: {self.words(found)}"
+        queue = ask.application.queue.path
+        said = (
+            f"Since {since:%Y-%m-%d %H:%M:%S}Z waits for {what} in {queue}:"
+            f" {found.code}: {self.words(found)}"
+        )
         if order:
             said += f". {order['text']}"
         return said if len(said) <= SENTENCE else said[: SENTENCE - 3] + "..."
@@ -220,9 +243,6 @@ class Explainer:
 
     def chain(self, leaf: Queue) -> list[dict[str, Any]]:
         """The queues from root to a leaf: who governs them, and what they use of what."""
-        path = [leaf]
-        while path[-1].parent is not None:
-            path.append(path[-1].parent)
         shares = self._entitlements()
         types = self.state.types
         return [
@@ -236,7 +256,7 @@ class Explainer:
                 "pending": queue.pending_count,
                 "share": round(share(queue.used, self.state.capacity), 4),
             }
-            for queue in reversed(path)
+            for queue in reversed(list(path_up(leaf)))
         ]
 
     def _entitlements(self) -> dict[Queue, Resource]:
@@ -292,146 +312,17 @@ def _wanted(leaf: Queue) -> Resource:
     return Resource(total)
 
 
-# On a copy of the process
-
-
-def order(explainer: Explainer, ask: Ask, clock: Callable[[], float] | None = None) -> dict[str, Any]:
-    """Who is served before an ask once nothing binds it, by trial. It changes the state: call it
-    only on a copy of the process that is thrown away.
-
-    First what binds is relaxed by exactly the amounts found. If the ask then gets a container,
-    nobody is ahead. Else those who got the room are, and a second trial, without limits and with
-    room for all, counts how many come first. ``clock``: seconds, to end a trial in time.
-    """
-    mirror, tree = explainer.mirror, explainer.tree
-    assert tree is not None
-    found = explainer.find(ask)
-    mirror.changes, mirror.timers_due = [], {}
-    for each in found.constraints:
-        _relax(explainer, ask, each)
-    ask.reported_reason = None
-    explainer.state.touched(ask.application)
-    served = _served(tree, clock)
-    if ask in served:
-        return _order([], ask, "nobody is ahead of it", verified=True)
-    reason = ask.reported_reason
-    if not served and found.constraints:
-        _open(explainer, ask, found.constraints)
-        more = _served(tree, clock)
-        if ask not in more:
-            text = f"after that {reason or 'its policy'} keeps it waiting"
-            return _order([], ask, text, verified=False, then=reason)
-        served = more
-    elif served:
-        first = served
-        _open(explainer, ask, found.constraints)
-        served = [*first, *_served(tree, clock)]
-    return _ahead(explainer, ask, served)
-
-
-def _ahead(explainer: Explainer, ask: Ask, served: list[Ask]) -> dict[str, Any]:
-    before = served[: served.index(ask)] if ask in served else served
-    apps = dict.fromkeys(each.application for each in before)
-    own = ask.application
-    apps.pop(own, None)
-    if not apps:
-        if before:
-            return _order([], ask, "other asks of its own come first", verified=True)
-        then = ask.reported_reason
-        return _order([], ask, f"its policy gives it nothing now: {then}", verified=False, then=then)
-    first = next(iter(apps))
-    more = "" if ask in served else " or more"
-    one = "application" if len(apps) == 1 else "applications"
-    text = (
-        f"Ahead of it: {len(apps)}{more} {one}, the next is {first.id} in {first.queue.path};"
-        f" {explainer.rule_between(own, first)}"
-    )
-    found = _order(list(apps), ask, text, verified=True)
-    found["containers"] = sum(each.application is not own for each in before)
-    found["complete"] = ask in served
-    return found
-
-
-def _order(
-    apps: list[Application], ask: Ask, text: str, *, verified: bool, then: str | None = None
-) -> dict[str, Any]:
-    return {
-        "applications": len(apps),
-        "containers": 0,
-        "next": apps[0].id if apps else None,
-        "complete": True,
-        "verified": verified,
-        "then": then,
-        "text": text,
-    }
-
-
-def _served(tree: PolicyTree, clock: Callable[[], float] | None) -> list[Ask]:
-    time = None if clock is None else RoundTime(clock, 2.0)
-    pending = tree.run(TRIED, time)
-    steps = (step for step in pending.steps if isinstance(step, PendingAllocation))
-    return [step.ask for step in steps for _ in step.containers]
-
-
-def _relax(explainer: Explainer, ask: Ask, found: Constraint) -> None:
-    """Relax one constraint by exactly what it lacks."""
-    state, queue, node = explainer.state, found.queue, found.node
-    if queue is not None and found.short is not None:
-        for name in ("maximum", "user_limit", "am_limit"):
-            limit = getattr(queue, name)
-            if limit == found.limit and limit is not None:
-                setattr(queue, name, limit.plus(found.short))
-        if found.key == "label_maximum":
-            state.label_limits.relax(queue, ask.label, found.short)
-    elif found.key == "labels" and queue is not None:
-        state.label_limits.allow(queue, ask.label)
-    elif node is not None:
-        if found.code == Reason.BLACKLISTED:
-            ask.attempt.blacklist = frozenset()
-        if found.code == Reason.LOCALITY and found.short is None:
-            ask.relax_locality, ask.strict_racks = True, []
-        if node.reservation is not None and found.code == Reason.NODE_RESERVED:
-            state.reservations.end(node.reservation)
-        elif found.code == binding.TOO_LARGE and found.short is not None:
-            state.resize_node(node, node.capacity.plus(found.short))
-        elif found.short is not None:
-            add_all([node.free], found.short)
-        node.withhold()
-        state.room_changed(node)
-
-
-def _open(explainer: Explainer, ask: Ask, found: list[Constraint]) -> None:
-    """Give every node room for all that is asked, and lift the maxima above the ask, and the limits
-    that bind it: those who come first use up some of them.
-    """
-    state = explainer.state
-    plenty = Resource([UNLIMITED >> 20] * len(state.zero))
-    for queue in _up(ask.application.queue):
-        if queue.maximum is not None:
-            queue.maximum = plenty
-    for each in found:
-        if each.queue is not None and each.code == Reason.USER_LIMIT:
-            each.queue.user_limit = None
-        if each.queue is not None and each.code == Reason.AM_LIMIT:
-            each.queue.am_limit = None
-    for node in state.nodes.values():
-        add_all([node.free], plenty)
-        node.withhold()
-        state.room_changed(node)
-    for app in state.applications.values():
-        state.touched(app)
-
-
 def between(one: Queue, other: Queue) -> tuple[Queue, Queue, Queue]:
     """The lowest queue that is above both, and the two below it that lead to each."""
-    first, second = list(_up(one)), list(_up(other))
+    first, second = list(path_up(one)), list(path_up(other))
     while len(first) > 1 and len(second) > 1 and first[-2] is second[-2]:
         first.pop()
         second.pop()
     return first[-1], first[-2], second[-2]
 
 
-def _up(queue: Queue) -> Iterator[Queue]:
+def path_up(queue: Queue) -> Iterator[Queue]:
+    """A queue and those above it, up to root."""
     above: Queue | None = queue
     while above is not None:
         yield above

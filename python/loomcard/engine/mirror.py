@@ -48,6 +48,7 @@ class Mirror:
         self.saved: dict[str, Any] = {}
         self.in_flight: list[Step] = []
         self.in_flight_round = 0
+        self.refused: dict[AskKey, tuple[str, int]] = {}  # why and when an ask was refused last
         self.reserved: list[ReservationRow] = []  # the reservations before the plan in flight
         self.changes: list[ev.Change] = []
         self.timers_due: dict[int, ev.Change] = {}  # by instance
@@ -184,6 +185,7 @@ class Mirror:
             container = step.containers.pop()
             ask = self.state.undo(container)
             leaf = container.application.queue
+            self.refused[container.ask_key] = reason, record.at_ms
             facts = (step.tag, Reason(reason), ask, step.node, container.size)
             self._add_event(ev.Refused, record, leaf, *facts)
 
@@ -257,6 +259,8 @@ class Mirror:
 
     def _attempt_removed(self, record: r.AttemptRemovedRecord) -> None:
         attempt = self.state.attempts.pop(record.attempt)
+        for key in attempt.asks:
+            self.refused.pop(key, None)
         self.state.drop_asks(attempt)
         del attempt.application.attempts[record.attempt]
         attempt.application.past_attempts[record.attempt] = attempt

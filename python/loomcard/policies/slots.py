@@ -77,6 +77,13 @@ class Slots:
         serve(plan, BySlots(plan, index, free), self.reserve_after_ms, shared=False)
         return plan, report_headroom(plan, reported, free.room(view.cluster_capacity))
 
+    def explain(self, view: ClusterView, _memory: Any, _ask: Ask) -> dict[str, Any]:
+        """Say what SLOTS comes to: how many slots there are, and how many are free."""
+        free: FreeSlots | None = view.cached("free slots")
+        if free is None:
+            return {}
+        return {"slots": free.total, "free slots": free.count}
+
 
 def report_headroom(plan: Plan, reported: dict[str, Amounts], free: Resource) -> dict[str, Amounts]:
     """Report headroom to new AMs and to those for which it differs from ``reported``.

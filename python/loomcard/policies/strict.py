@@ -13,6 +13,7 @@ from loomcard import (
     RESERVE_AFTER_MS,
     SHARE,
     Application,
+    Ask,
     ClusterView,
     Level,
     Member,
@@ -63,6 +64,14 @@ class StrictShares:
         if view.queue.leaf:
             _report_headroom(plan, level_of(view.queue), reported)
         return plan, reported
+
+    def explain(self, view: ClusterView, _memory: Any, ask: Ask) -> dict[str, Any]:
+        """Say what SHARE comes to: the share of the application, and what it uses."""
+        level: CappedLevel | None = view.cached(ask.application.queue)
+        app = ask.application
+        if level is None:
+            return {}
+        return {"its share is": level.share_of(app), "it uses": app.used, "asked": ask.size}
 
     def _level(self, view: ClusterView, order: Order, queue: Queue) -> CappedLevel:
         whole, everyone = partial(scope_capacity, view), self.over == "all"

@@ -412,7 +412,9 @@ class SentencesReply(msgspec.Struct, array_like=True, frozen=True, tag="sentence
 
 
 Request = Hello | Compile | Batch | Explain | Sentences
-Reply = HelloReply | Compiled | Findings | PlanReply | Failure | Explained | Explaining | SentencesReply
+Reply = (
+    HelloReply | Compiled | Findings | PlanReply | Failure | Explained | Explaining | SentencesReply
+)
 
 _requests = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)

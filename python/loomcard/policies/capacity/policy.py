@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from loomcard import (
     RESERVE_AFTER_MS,
+    Ask,
     ClusterView,
     Level,
     Plan,
@@ -83,6 +84,12 @@ class CapacityScheduler(PreemptionOptions):
             inside_queues(trees, rules, memory, self.preempt_within),
         )  # fmt: skip
         return plan, memory
+
+    def explain(self, view: ClusterView, _memory: Any, ask: Ask) -> dict[str, Any]:
+        """Say what USER_LIMIT comes to: the user's limit and use, as the calculator counts them."""
+        levels = view.cached("fill_tree")
+        level = None if levels is None else levels.get(ask.application.queue)
+        return level.figures(ask) if isinstance(level, UserLimitedLevel) else {}
 
     def _level(self, guarantees: Guarantees, queue: Queue) -> Level:
         if not queue.leaf:

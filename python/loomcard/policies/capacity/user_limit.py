@@ -12,6 +12,7 @@ from operator import add
 
 from loomcard import (
     Application,
+    Ask,
     ClusterView,
     Level,
     Order,
@@ -86,6 +87,14 @@ class UserLimitedLevel(Level):
     def forbids(self, app: Application) -> Reason | None:
         """Return USER_LIMIT while its user uses more than the limit."""
         return None if self._may(app.user, next_size(app)) else Reason.USER_LIMIT
+
+    def figures(self, ask: Ask) -> dict[str, float]:
+        """Return the limit of an ask's user and what the user uses, as the calculator counts."""
+        used = self._used.get(ask.application.user) or [0] * len(ask.size)
+        return {
+            "its user's limit is": round(self._limit(ask.size), 6),
+            "the user uses": round(self._magnitude(used), 6),
+        }
 
     def set_aside(self) -> None:
         """Set the first aside; one that waits for the user limit stays so beyond this call."""

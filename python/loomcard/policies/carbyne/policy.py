@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, inf
+from math import ceil, floor, inf
+from typing import Any
 
-from loomcard import ClusterView, Plan, saved_rows, serve
+from loomcard import Ask, ClusterView, Plan, saved_rows, serve
 from loomcard.policies.carbyne.asks import send_shares
 from loomcard.policies.carbyne.estimates import Memory, fresh
 from loomcard.policies.carbyne.jobs import Jobs
@@ -29,6 +30,22 @@ class Carbyne(Options):
         memory = fresh(saved)
         memory["finished"] = saved_rows(memory["finished"], view)
         return memory
+
+    def explain(self, view: ClusterView, _memory: Any, ask: Ask) -> dict[str, Any]:
+        """Say what SHARE and LOAN come to: the job's share, what it uses, and when its task must
+        start at the latest.
+        """
+        jobs: Jobs | None = view.cached("jobs")
+        job = None if jobs is None else jobs.by_app.get(ask.application)
+        if job is None:
+            return {}
+        found: dict[str, Any] = {
+            "its share is": [floor(a) for a in job.share],
+            "it uses": ask.application.used,
+        }
+        wait_ms = job.latest_ms(ask) - view.now_ms
+        due = {} if wait_ms == inf else {"ms until it must start": max(0, ceil(wait_ms))}
+        return {**found, **due}
 
     def save(self, memory: Memory) -> Memory:
         """Return the same for saving; plans are made again."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from loomcard import (
+    Ask,
     ClusterView,
     NodeHeartbeat,
     Plan,
@@ -69,6 +70,19 @@ class Coupling(Options):
         if plan.report_due:
             plan.report(view.queue, state_of(jobs, memory, view.node_count))
         return plan, memory
+
+    def explain(self, view: ClusterView, _memory: Any, ask: Ask) -> dict[str, Any]:
+        """Say what MAPS_FIRST and the others come to: the counts of Algorithm 1 of the job."""
+        jobs: Jobs | None = view.cached("jobs")
+        job = None if jobs is None else jobs.by_id.get(ask.application.id)
+        if job is None or job.tasks is None:
+            return {}
+        tasks = job.tasks
+        return {
+            "maps": tasks.maps, "finished": tasks.finished_maps,
+            "reduces": tasks.reduces, "started": tasks.launched_reduces,
+            "reduces that may start now": max(0, round(job.mismatch, 2)),
+        }  # fmt: skip
 
     def refused(self, change: Refused, memory: Memory, view: ClusterView) -> None:
         """Handle a refused reduce: its job continues to wait, in the next round (Algorithm 2).

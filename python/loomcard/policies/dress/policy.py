@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from math import floor
 from typing import Any
 
-from loomcard import ClusterView, Plan, saved_rows, serve
+from loomcard import Ask, ClusterView, Plan, saved_rows, serve
 from loomcard.policies.dress.allocation import Allocation, report_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options
@@ -69,6 +70,26 @@ class Dress(Options):
         if m.tick_ms is not None and not m.settled:
             plan.wake_at(early_ms if newcomer and not due else m.tick_ms + self.tick_ms)
         return plan, m
+
+    def explain(self, view: ClusterView, memory: Memory, ask: Ask) -> dict[str, Any]:
+        """Say what RESERVED and AMS_WAIT come to: the quota of the application's category, what
+        the category uses, and the AMs that wait for a first task.
+        """
+        kept: list[Pools] | None = view.cached("pools")
+        if not kept:
+            return {}
+        pools, app = kept[0], ask.application
+        kind = LARGE if pools.category_of.get(app) == LARGE else SMALL
+        quota = [max(0, left + held) for left, held in zip(
+            pools.left(kind), pools.held(kind), strict=True)]  # fmt: skip
+        return {
+            "delta": round(memory.delta, 4),
+            "category": pools.category_of.get(app, ""),
+            "the category's quota is": [floor(amount) for amount in quota],
+            "it uses": pools.held(kind),
+            "AMs that wait for a first task use": pools.waiting_ams,
+            "asked": ask.size,
+        }
 
     def tick(self, now_ms: int, m: Memory, pools: Pools) -> None:
         """Evaluate phases, forecast releases, adjust delta (docs/papers/dress.md 2.1)."""

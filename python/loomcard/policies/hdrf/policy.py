@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from loomcard import RULE_MS, ClusterView, Level, Plan, Queue, Shape, fill_tree, serve, shown
+from loomcard import RULE_MS, Ask, ClusterView, Level, Plan, Queue, Shape, fill_tree, serve, shown
 from loomcard.advanced import (
     EVERY_MS,
     OwedTasks,
@@ -103,6 +103,16 @@ class HierarchicalPolicy:
             else:
                 plan.wake_at(memory.report_ms)
         return plan, memory
+
+    def explain(self, view: ClusterView, _memory: Any, ask: Ask) -> dict[str, Any]:
+        """Say what HEADROOM comes to: what must be free on a server, and what is at most."""
+        trees: PartitionTrees | None = view.cached("forest")
+        nodes = [node for node in view.nodes if view.offers(node, ask.label)]
+        if trees is None or not nodes:
+            return {}
+        best = max(nodes, key=lambda node: tuple(node.room))
+        needs = trees.servers.needs(ask.size, best)
+        return {"must be free on a server": needs, "most is free": best.room, "asked": ask.size}
 
     def next_leaf(
         self, trees: PartitionTrees, partition: Partition, fitting: frozenset[Shape]
