@@ -423,7 +423,7 @@ def waiting_applications(count: int) -> Cluster:
 def test_sentences_are_told_once_and_taken_back() -> None:
     """Only what changed is sent, AMs first and at most so many; null when the wait is over."""
     cluster = waiting_applications(5)
-    told = Explanations(cluster.session, clock=lambda: 0.0)
+    told = Explanations(cluster.session, busy=lambda: 0.0)
     first = told.sentences(r.Sentences(2)).texts
     assert [app for app, _ in first] == [3, 4]
     assert all(text is not None and "NODE_FULL" in text for _, text in first)

@@ -31,8 +31,8 @@ TRIALS = 2
 """How many trials run at a time."""
 REFRESH_MS = 15_000
 """After how many ms a sentence is looked at again although its reason is the same."""
-SENTENCES_S = 0.02
-"""How many seconds of one call go into sentences; the others follow with the next calls."""
+SENTENCES_S = 0.1
+"""How many seconds of CPU of one call go into sentences; the others follow with the next calls."""
 
 
 @dataclass
@@ -57,11 +57,12 @@ class _Told:
 class Explanations:
     """The explanations of one session; every call comes between two rounds.
 
-    ``clock``: seconds since any zero.
+    ``clock``: seconds since any zero. ``busy``: seconds of CPU that this thread has used.
     """
 
     session: Session
     clock: Callable[[], float] = time.monotonic
+    busy: Callable[[], float] = time.thread_time
     _trials: dict[messages.Explain, _Trial] = field(default_factory=dict)
     _told: dict[int, _Told] = field(default_factory=dict)
 
@@ -145,13 +146,15 @@ class Explanations:
     def sentences(self, wanted: messages.Sentences) -> messages.SentencesReply:
         """The texts that changed. Applications that wait for their AM come first."""
         mirror = self.session.mirror
-        now_ms, end_s = mirror.now_ms, self.clock() + SENTENCES_S
+        now_ms = mirror.now_ms
         explainer = Explainer(mirror, self.session.tree, self.session.hello.epoch)
         texts: list[tuple[int, str | None]] = []
         waits = list(waiting(mirror.state.applications.values()))
         self._forget({app.number for app, _ in waits}, texts, wanted.most)
-        for app, ask in self._due(waits, now_ms):
-            if len(texts) >= wanted.most or self.clock() >= end_s:
+        due = self._due(waits, now_ms)
+        end_s = self.busy() + SENTENCES_S
+        for app, ask in due:
+            if len(texts) >= wanted.most or self.busy() >= end_s:
                 break
             text = explainer.sentence(explainer.find(ask))
             told = self._told.get(app.number)

@@ -66,6 +66,7 @@ class Explainer:
         self.tree = tree
         self.epoch_ms = epoch_ms
         self.state = mirror.state
+        self._shares: dict[Queue, Resource] | None = None
         self._nodes: dict[Any, Constraint | None] = {}  # by shape, for asks without places
 
     # One ask
@@ -260,7 +261,9 @@ class Explainer:
         ]
 
     def _entitlements(self) -> dict[Queue, Resource]:
-        return entitlements(self.state.queues[0], self.state.capacity, _wanted)
+        if self._shares is None:
+            self._shares = entitlements(self.state.queues[0], self.state.capacity, _wanted)
+        return self._shares
 
     def queue(self, queue: Queue) -> dict[str, Any]:
         """The explanation of a queue: what it uses of its share, and why its asks wait."""

@@ -229,7 +229,6 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     }
     try {
       explanations.step(current.policy(), clock.nowMs());
-      overdueFallback.served();
     } catch (PolicyFailureException e) {
       failed(e.getMessage());
     }

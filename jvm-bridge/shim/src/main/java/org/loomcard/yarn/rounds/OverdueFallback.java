@@ -67,6 +67,11 @@ public final class OverdueFallback {
     unserved = false;
   }
 
+  /** Whether there was a wait since the cluster was served last. */
+  boolean isUnserved() {
+    return unserved;
+  }
+
   /**
    * Notes that the wait has ended; returns when the fallback no longer uses the scheduler's state.
    *

@@ -214,7 +214,7 @@ public final class PolicyRounds {
    * cannot be written.
    */
   private String header(RunningPolicy policy) throws PolicyFailureException {
-    String reply = ask(policy, HEADER);
+    String reply = call(policy, HEADER);
     return reply.startsWith("[\"segment\"") ? reply : null;
   }
 
@@ -225,6 +225,15 @@ public final class PolicyRounds {
    * @throws PolicyFailureException when the policy cannot be used any more
    */
   public String ask(RunningPolicy policy, String request) throws PolicyFailureException {
+    boolean unserved = overdueFallback.isUnserved();
+    String reply = call(policy, request);
+    if (!unserved) {
+      overdueFallback.served(); // the next wait is no longer for this
+    }
+    return reply;
+  }
+
+  private String call(RunningPolicy policy, String request) throws PolicyFailureException {
     overdueFallback.begin(config.roundDeadlineMs);
     try {
       return watchdog.ask(policy, request, config.roundHardDeadlineMs,

@@ -3,6 +3,7 @@ package org.loomcard.yarn.bridge;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -50,6 +51,8 @@ public final class TinySchedulerState implements SchedulerState {
   /** The queues that the fallback served, one entry for each time. */
   final List<Set<String>> servedQueues = new ArrayList<>();
   long allocationsByPolicy;
+  /** What diagnostics show of the application; null: nothing. */
+  volatile String sentence;
 
   @Override
   public List<StalledAsk> stalled(long nowMs, WaitReasons waits) {
@@ -62,6 +65,23 @@ public final class TinySchedulerState implements SchedulerState {
   public int serveStalled(Set<String> queues, long nowMs, WaitReasons waits) {
     servedQueues.add(new TreeSet<>(queues));
     return queues.size();
+  }
+
+  @Override
+  public void diagnose(Map<Integer, String> sentences) {
+    if (sentences.containsKey(1)) {
+      sentence = sentences.get(1);
+    }
+  }
+
+  @Override
+  public void diagnoseAll(String text) {
+    sentence = text;
+  }
+
+  @Override
+  public boolean isDiagnosing() {
+    return sentence != null;
   }
 
   @Override
