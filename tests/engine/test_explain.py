@@ -20,6 +20,12 @@ APP = 9
 POLICIES = ("fifo", "fair", "drf", "capacity", "strict", "hdrf")
 LEAF_POLICIES = ("sjf", "srtf", "tetris", "carbyne", "dress", "coupling")
 """Every one of them honours the same limits."""
+QUICK = ["fifo", "hdrf", "dress"]
+RARER = [
+    pytest.param(each, marks=pytest.mark.slow)
+    for each in (*POLICIES, *LEAF_POLICIES)
+    if each not in QUICK
+]
 
 
 def explained(cluster: Cluster, name: str) -> dict[str, Any]:
@@ -197,7 +203,7 @@ def waits(cluster: Cluster, case: Case) -> dict[str, Any]:
     return of_app(cluster)
 
 
-@pytest.mark.parametrize("policy", [*POLICIES, *LEAF_POLICIES])
+@pytest.mark.parametrize("policy", QUICK + RARER)
 @pytest.mark.parametrize("name", CASES)
 def test_the_printed_amount_and_no_less_lets_it_start(name: str, policy: str) -> None:
     """Of each cause under each policy: named, with the amount that lets the container start."""

@@ -145,6 +145,7 @@ class Explanations:
 
     def sentences(self, wanted: messages.Sentences) -> messages.SentencesReply:
         """The texts that changed. Applications that wait for their AM come first."""
+        self._end_overdue()
         mirror = self.session.mirror
         now_ms = mirror.now_ms
         explainer = Explainer(mirror, self.session.tree, self.session.hello.epoch)

@@ -8,13 +8,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.apache.hadoop.yarn.util.ConverterUtils;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
@@ -232,8 +232,8 @@ final class SchedulerStatus implements StatusSource {
 
   private RMApp application(String id) {
     try {
-      return context.getRMApps().get(ConverterUtils.toApplicationId(id));
-    } catch (IllegalArgumentException | java.util.NoSuchElementException e) {
+      return context.getRMApps().get(ApplicationId.fromString(id));
+    } catch (IllegalArgumentException e) { // no id
       return null;
     }
   }

@@ -120,7 +120,7 @@ final class Explanations {
     }
     if (diagnoses && !silent && nowMs >= sentencesAtMs) {
       sentencesAtMs = nowMs + SENTENCES_EVERY_MS;
-      if (scheduler.hasDemand() || scheduler.isDiagnosing()) {
+      if (scheduler.isDiagnosing() || scheduler.hasDemand()) {
         sentences(rounds.ask(policy, "[\"sentences\"," + SENTENCES + "]"));
       }
     }

@@ -31,6 +31,10 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
   private static final Logger LOG = LoggerFactory.getLogger(RoundLoop.class);
   private static final long IDLE_MS = 1000;
   private static final long FALLBACK_MS = 200;
+  private static final String STARTING = "Waits for the policy process, which is starting:"
+      + " STARTING";
+  private static final String FALLBACK = "Waits while no policy process schedules: FALLBACK: the"
+      + " FIFO in Java serves all queues in order of submission";
   private final BridgeConfig config;
   private final EngineClock clock;
   private final SchedulerState scheduler;
@@ -207,9 +211,8 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     keepSaved();
     if (current == null) {
       serveWithout();
-      explanations.without(clock.nowMs(), !mode.is(BridgeStatus.State.STARTING) ? "Waits while the policy process does"
-          + " not schedule: FALLBACK: the FIFO in Java serves all queues in order of submission"
-          : "Waits for the policy process, which is starting: STARTING");
+      explanations.without(clock.nowMs(), mode.is(BridgeStatus.State.STARTING) ? STARTING
+          : FALLBACK);
       return;
     }
     stalled.step(clock.nowMs());

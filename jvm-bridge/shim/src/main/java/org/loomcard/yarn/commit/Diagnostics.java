@@ -21,7 +21,7 @@ final class Diagnostics {
       return;
     }
     boolean waits = sentence != null && !attempt.isStopped() && isWaiting(attempt);
-    RMAppAttempt known = attempt.appAttempt();
+    RMAppAttempt known = known(attempt);
     if (!waits) {
       if (shown.remove(attempt) != null && known != null) {
         known.updateAMLaunchDiagnostics(null);
@@ -34,13 +34,20 @@ final class Diagnostics {
   /** Whether any is shown. Those of attempts that have ended are removed first. */
   boolean isShowing() {
     shown.keySet().removeIf(attempt -> {
-      RMAppAttempt known = attempt.isStopped() ? attempt.appAttempt() : null;
+      RMAppAttempt known = attempt.isStopped() ? known(attempt) : null;
       if (known != null) {
         known.updateAMLaunchDiagnostics(null);
       }
       return attempt.isStopped();
     });
     return !shown.isEmpty();
+  }
+
+  /** Returns the ResourceManager's view of the attempt; null if it has another one by now. */
+  private static RMAppAttempt known(LoomcardAttempt attempt) {
+    RMAppAttempt known = attempt.appAttempt();
+    return known != null && known.getAppAttemptId().equals(attempt.getApplicationAttemptId())
+        ? known : null;
   }
 
   private static boolean isWaiting(LoomcardAttempt attempt) {
