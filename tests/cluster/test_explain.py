@@ -115,15 +115,20 @@ def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
         rows = {"nodeToLabels": [{"nodeId": "n3", "labels": ["gpu"]}]}
         for path, body in (("add-node-labels", labels), ("replace-node-to-labels", rows)):
             assert requests.post(url + path, json=body, params=user, timeout=60).ok
-        with subprocess.Popen(
-            [
-                str(paths.java_home() / "bin" / "java"), "-XX:TieredStopAtLevel=1",
-                *running.client_options, "-cp", f"{running.conf_dir}:{paths.jars()}/*", str(ASKER),
-            ],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            stderr=(folder / "asker.log").open("w"),
-            env=os.environ | {"HADOOP_CONF_DIR": str(running.conf_dir)},
-        ) as process:  # fmt: skip
+        java = str(paths.java_home() / "bin" / "java")
+        classes = f"{running.conf_dir}:{paths.jars()}/*"
+        options = ["-XX:TieredStopAtLevel=1", *running.client_options, "-cp", classes]
+        with (
+            (folder / "asker.log").open("w") as log,
+            subprocess.Popen(
+                [java, *options, str(ASKER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=os.environ | {"HADOOP_CONF_DIR": str(running.conf_dir)},
+            ) as process,
+        ):
             yield Yarn(running, Asker(process))
             process.kill()
 
