@@ -91,8 +91,15 @@ class Yarn:
         return str(self.cluster.rest.application(app)["diagnostics"])
 
 
+@pytest.fixture
+def yarn(shared: Yarn) -> Iterator[Yarn]:
+    """The cluster without the applications of other cases, also where one failed."""
+    yield shared
+    assert shared.asker("reset") == "ok"
+
+
 @pytest.fixture(scope="module")
-def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
     folder = tmp_path_factory.mktemp("cluster")
     sizes = {f"n{i}": {"memory_mb": 8192 if i == 3 else 4096, "vcores": 64} for i in (1, 2, 3)}
     settings = LocalSettings(
@@ -360,6 +367,8 @@ def test_reserved_room(yarn: Yarn) -> None:
     first = fills(yarn, 3072, 2)
     large = yarn.app("root.a")
     yarn.ask(large, 4096)
+    yarn.explained(large, "NODE_FULL")
+    yarn.ask(large, 4096)  # in the round after the one in which it fitted nowhere
     found = yarn.explained(large, "RESERVATION")
     (bound,) = found["asks"][0]["binding"]
     assert bound["short"]["memory_mb"] == 3072

@@ -142,6 +142,16 @@ public final class Asker {
           releasing.released.add(some);
         }
         return "ok";
+      case "reset":
+        for (Master each : MASTERS.values()) {
+          synchronized (each) {
+            each.over = true;
+            each.rm.finishApplicationMaster(FinishApplicationMasterRequest.newInstance(
+                FinalApplicationStatus.SUCCEEDED, "", ""));
+          }
+        }
+        MASTERS.clear();
+        return "ok";
       case "end":
         Master ending = MASTERS.remove(words[1]);
         synchronized (ending) {
