@@ -94,7 +94,11 @@ public final class Asker {
       try {
         answer = answer(client, line.split(" "));
       } catch (Exception e) {
-        answer = "error " + String.valueOf(e.getMessage()).split("\n")[0];
+        Throwable cause = e;
+        while (cause.getMessage() == null && cause.getCause() != null) {
+          cause = cause.getCause(); // another user's calls wrap what they throw
+        }
+        answer = "error " + String.valueOf(cause.getMessage()).split("\n")[0];
       }
       System.out.println(answer);
       System.out.flush();
