@@ -188,7 +188,7 @@ def _label_limits(state: ClusterState, ask: Ask) -> Iterator[Constraint]:
     labels, leaf, label = state.label_limits, ask.application.queue, ask.label
     if not labels.active or not label:
         return
-    allowed = labels.allowed(leaf)
+    allowed = labels.labels_of(leaf)
     if allowed is not None and label not in allowed:
         shown = ", ".join(sorted(allowed)) or "none"
         text = f"{leaf.path} may not use nodes with label {label}; it may use: {shown}"

@@ -123,7 +123,7 @@ class LabelLimits:
             queue = queue.parent
         return None
 
-    def allowed(self, leaf: Queue) -> frozenset[str] | None:
+    def labels_of(self, leaf: Queue) -> frozenset[str] | None:
         """The labels that a leaf queue may use; None: all."""
         return self._allowed.get(leaf.number)
 
