@@ -349,22 +349,6 @@ def test_a_rule_of_a_policy_is_named_with_its_figures(name: str) -> None:
     assert figures in found["sentence"], found["sentence"]
 
 
-def test_what_a_policy_keeps_after_the_printed_amount_is_said() -> None:
-    """Room for one more container is not enough under dress: its quota is next."""
-    cluster = Cluster("dress", nodes=[(8192, 16)])
-    cluster.add_app(APP)
-    cluster.ask(APP, 20, (1024, 1))
-    cluster.add_app(3)
-    cluster.ask(3, 1, (128, 1), is_am=True)
-    rounds(cluster)
-    cluster.add_app(2)
-    cluster.ask(2, 3, (3000, 1), is_am=True)
-    rounds(cluster)
-    order = of_app(cluster)["order"]
-    assert order["then"] == "RESERVED"
-    assert "the category's quota is" in order["text"]
-
-
 def test_no_node_is_registered() -> None:
     cluster = Cluster("fifo")
     cluster.add_app(APP)

@@ -12,7 +12,7 @@ from loomcard.api.view import TurnResult
 from loomcard.testing.cluster import Cluster
 
 
-@register("test-turns")
+@register("test-turn-checks")
 @dataclass(frozen=True)
 class Turns:
     """At the root: gives the turns of ``turns``, and remembers their results."""
@@ -43,7 +43,7 @@ class Returns:
 
 def tree(leaf: str = "fifo") -> Cluster:
     """Return a cluster of 4 containers with the leaves a, of the policy ``leaf``, and b."""
-    queues = [queue("root", "test-turns"), queue("root.a", leaf), queue("root.b", "fifo")]
+    queues = [queue("root", "test-turn-checks"), queue("root.a", leaf), queue("root.b", "fifo")]
     cluster = Cluster(config(*queues), nodes=[(4096, 8)], tolerant=True)
     for app in (1, 2):
         cluster.add_app(app, queue=app)
