@@ -40,6 +40,7 @@ def queues(*lines: str) -> str:
         (["a: {maximum_allocation: {gpu: 1}}"], [("LC204", 4, "error")]),
         (["b: {}"], [("LC205", 3, "error")]),
         (["a: {queues: {x: {}}}"], [("LC205", 3, "error")]),
+        (["a: {auto_create: {}}"], [("LC205", 3, "error")]),
     ],
 )
 def test_what_does_not_fit_is_found(lines: list[str], expected: list[tuple[str, int, str]]) -> None:
@@ -90,3 +91,12 @@ def test_the_documented_rules_are_the_codes() -> None:
     text = (ROOT / "docs" / "operate" / "configuration.md").read_text()
     rows = re.findall(r"^\| (LC\d+) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
     assert rows == [(rule, *RULES[rule]) for rule in sorted(RULES)]
+
+
+def test_created_queues_with_applications_may_be_created_again() -> None:
+    """The file does not have them; they fit where it may create them."""
+    living = {"root.a.alice": 1, "root.b.bob": 1, "root.a.x.y": 1}
+    cluster = ClusterFacts(CLUSTER.capacity, CLUSTER.smallest, living)
+    assert found(queues("a: {auto_create: {}}", "b: {auto_create: {}}"), cluster) == [
+        ("LC205", 3, "error")
+    ]

@@ -12,8 +12,9 @@ from loomcard.config import rules
 from loomcard.config.governing import check_governing
 from loomcard.config.isolated import FirstRoundFailure, first_round
 from loomcard.config.limits import check_limits
-from loomcard.config.queues import ResolvedQueue, resolve
-from loomcard.config.structure import check_structure
+from loomcard.config.placement import check_placement
+from loomcard.config.queues import ResolvedQueue, resolve, with_templates
+from loomcard.config.structure import check_structure, templates
 from loomcard.validation.findings import Finding, FindingsError
 from loomcard.validation.reading import Document, read
 
@@ -46,11 +47,15 @@ def compile_config(
     stated = check_structure(document)
     document.by_rule(rules.STRUCTURE)
     folder = beside if policy_path is None else None
-    governed, needs = check_governing(document, stated, policy_path, folder, isolated=isolated)
+    every = [*stated, *templates(stated)]
+    governed, needs = check_governing(document, every, policy_path, folder, isolated=isolated)
     document.by_rule(rules.POLICY)
-    queues = resolve(document, stated, governed)
-    check_limits(document, queues)
+    rows = resolve(document, every, governed)
+    check_limits(document, rows)
     document.by_rule(rules.LIMITS)
+    queues = with_templates(stated, rows)
+    placement = check_placement(document, stated)
+    document.by_rule(rules.PLACEMENT)
     if document.has_errors:
         raise FindingsError(document.findings)
     for finding in document.findings:
@@ -64,12 +69,18 @@ def compile_config(
         "schema": 1,
         "source": name,
     }
-    named = {queue["policy"]: _as_loaded(queue["policy"], folder) for queue in config["queues"]}
+    if placement is not None:
+        config["placement"] = placement
+    governing = [*config["queues"]]
+    for queue in config["queues"]:
+        creates = queue.get("auto_create", {})
+        governing += [creates[key] for key in ("template", "between") if key in creates]
+    named = {queue["policy"]: _as_loaded(queue["policy"], folder) for queue in governing}
     files = {name: file_hash(at) for name, at in named.items() if at is not None and ".py:" in at}
     if files:
         config["files"] = files
     digest = hashlib.sha256(canonical_json(config).encode()).hexdigest()
-    for queue in config["queues"]:
+    for queue in governing:
         queue["policy"] = named[queue["policy"]]
     if files:
         config["files"] = {named[name]: text for name, text in files.items()}

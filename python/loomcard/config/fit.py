@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from loomcard.config import rules
+from loomcard.config.queue_names import ALL_LEVELS, QueueNames
 from loomcard.validation.findings import Finding, nearest
 from loomcard.validation.reading import Document, Path, read
 
@@ -113,8 +114,10 @@ def _leaf(
 
 
 def _vanishing(document: Document, config: Mapping[str, Any], living: Mapping[str, int]) -> None:
-    leaves = [queue["path"] for queue in config["queues"] if queue["leaf"]]
-    for path in sorted(set(living) - set(leaves)):
+    names = QueueNames(config["queues"])
+    for path in sorted(living):
+        if not names.why_not(path, ALL_LEVELS):
+            continue  # a leaf, or created again there
         count = living[path]
         what = "1 application lives" if count == 1 else f"{count} applications live"
         message = f"{what} in {path}, which is not a leaf queue here"

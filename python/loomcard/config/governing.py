@@ -118,7 +118,7 @@ def _govern(
     above: tuple[Governed, _Assigned] | None,
     load: _Loader,
 ) -> tuple[Governed, _Assigned]:
-    if above is None and not queue.keys.queues:  # the file's policy is root.default's
+    if above is None and not (queue.keys.queues or queue.keys.auto_create):  # root.default's
         assigned = _default_policy(load)
         return Governed(assigned.name, named=False, walked=False), assigned
     if queue.keys.policy is not None:

@@ -133,22 +133,25 @@ def _check_sum(
         if not (any(own.values()) if isinstance(own, dict) else own):
             document.report(place, nodes.nothing, nodes.remedy)
             continue
-        part += limit.get("ppm", 0)
+        part += limit.get("ppm", 0) * queue.copies
+        many = "" if queue.copies == 1 else f" ({queue.copies} queues)"
+        remedy = "lower some of them" if queue.copies == 1 else "lower it, or maximum_queues"
         if part > MILLION:
-            message = f"with this {nodes.siblings} add up to {_percent(Fraction(part, MILLION))}"
-            document.report(place, f"{message}; at most 100%", "lower some of them")
+            total = _percent(Fraction(part, MILLION))
+            message = f"with this{many} {nodes.siblings} add up to {total}"
+            document.report(place, f"{message}; at most 100%", remedy)
             return
         if not isinstance(own, dict):
             continue
         size = _size(limit, own)
         assert isinstance(size, dict)
         for name, amount in size.items():
-            amounts[name] += amount
+            amounts[name] += amount * queue.copies
         over = [name for name in sorted(amounts) if amounts[name] > own.get(name, 0)]
         if over:
-            message = f"with this the siblings are guaranteed {amounts[over[0]]} {over[0]}"
+            message = f"with this{many} the siblings are guaranteed {amounts[over[0]]} {over[0]}"
             message += f", the parent only {own.get(over[0], 0)}"
-            document.report(place, message, "lower some of them")
+            document.report(place, message, remedy)
             return
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from loomcard.config import rules
@@ -22,14 +22,16 @@ T = TypeVar("T")
 class ResolvedQueue:
     """What is in force at one queue: inheritance is resolved, and defaults are filled in.
 
-    All fields but ``place``, its path in the file, and ``administer_stated``, whether a queue of
-    its path states ``administer``, are its compiled form (docs/reference/wire.md). A field with a
+    All fields but ``place``, its path in the file, ``administer_stated``, whether a queue of its
+    path states ``administer``, and ``copies``, how many queues may be made from it, are its
+    compiled form (docs/reference/wire.md). A field with a
     default is left out there if it has this value. A limit for a queue and all below it is in the
     row of the queue that states it, and in no row below.
     """
 
     place: Path = ()
     administer_stated: bool = False
+    copies: int = 1
     path: str
     parent: int | None
     leaf: bool
@@ -57,16 +59,19 @@ class ResolvedQueue:
     default_label: str = ""
     label_maximum_ppm: Mapping[str, int] | None = None
     label_guaranteed_ppm: Mapping[str, int] | None = None
+    auto_create: Mapping[str, Any] | None = None
 
     def compiled(self) -> dict[str, Any]:
         """Return the queue as the compiled configuration has it."""
         found: dict[str, Any] = {}
         for key in dataclasses.fields(self):
             value = getattr(self, key.name)
-            if key.name not in ("place", "administer_stated") and value != key.default:
+            if key.name not in _NOT_COMPILED and value != key.default:
                 found[key.name] = list(value) if isinstance(value, tuple) else value
         return dict(sorted(found.items()))
 
+
+_NOT_COMPILED: Final = ("place", "administer_stated", "copies")
 
 _ABOVE_ROOT: Final = ResolvedQueue(
     path="", parent=None, leaf=False, policy=None, policy_named=False, walked=False, options={},
@@ -83,8 +88,38 @@ def resolve(
     rows: list[ResolvedQueue] = []
     for queue, governs in zip(stated, governed, strict=True):
         above = _ABOVE_ROOT if queue.parent is None else rows[queue.parent]
-        rows.append(_resolve(document, queue, governs, above))
+        row = _resolve(document, queue, governs, above)
+        rows.append(replace(row, copies=_copies(queue, stated)))
     return rows
+
+
+def with_templates(
+    stated: Sequence[StatedQueue], rows: Sequence[ResolvedQueue]
+) -> list[ResolvedQueue]:
+    """Return the rows of the file's queues; one that creates others has their rows in its own.
+
+    ``rows`` are those of ``stated``, and after them those of ``structure.templates``.
+    """
+    found = list(rows[: len(stated)])
+    for row in rows[len(stated) :]:
+        number = row.parent
+        assert number is not None
+        keys = stated[number].keys.auto_create
+        assert keys is not None
+        made = {key: v for key, v in row.compiled().items() if key not in ("path", "parent")}
+        creates = dict(found[number].auto_create or {})
+        creates["template" if row.leaf else "between"] = made
+        creates |= {"depth": keys.depth, "maximum_queues": keys.maximum_queues}
+        if keys.remove_after != UNLIMITED:
+            creates["remove_after_s"] = keys.remove_after
+        found[number] = replace(found[number], auto_create=dict(sorted(creates.items())))
+    return found
+
+
+def _copies(queue: StatedQueue, stated: Sequence[StatedQueue]) -> int:
+    creates = None if queue.parent is None else stated[queue.parent].keys.auto_create
+    made = creates is not None and queue.leaf and queue.path.endswith(".*")
+    return creates.maximum_queues if creates is not None and made else 1
 
 
 def _resolve(

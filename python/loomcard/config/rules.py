@@ -19,6 +19,7 @@ UNKNOWN_KEY: Final = "LC103"
 ACCESS: Final = "LC110"
 LIMITS: Final = "LC120"
 POLICY: Final = "LC130"
+PLACEMENT: Final = "LC150"
 RENAMED: Final = "LC104"
 ALLOCATES_NOTHING: Final = "LC140"
 GUARANTEE_ABOVE_CLUSTER: Final = "LC201"
@@ -41,6 +42,9 @@ RULES: Final = {
     ),
     ALLOCATES_NOTHING: Rule(
         "warning", "a queue gets no container on a small cluster that has room for what is asked"
+    ),
+    PLACEMENT: Rule(
+        "error", "a placement rule names no queue, can never decide, or contradicts itself"
     ),
     GUARANTEE_ABOVE_CLUSTER: Rule("error", "a guarantee in amounts is above what the cluster has"),
     MAXIMUM_BELOW_CONTAINER: Rule(

@@ -146,6 +146,28 @@ LabelEntry = Annotated[
 ]
 
 
+def _names(value: object) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if isinstance(names, list) and names and all(isinstance(name, str) and name for name in names):
+        return tuple(names)
+    raise PydanticCustomError("names", "expected a name, or a list of names")
+
+
+Names = Annotated[
+    tuple[str, ...],
+    PlainValidator(_names),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+            ]
+        }
+    ),
+]
+QueuePath = Annotated[str, StringConstraints(min_length=1)]
+
+
 def _form(value: object) -> str:
     return AMOUNTS_TAG if isinstance(value, dict) else PERCENT_TAG
 
@@ -165,8 +187,8 @@ Maximum = Annotated[
 ]
 
 
-class Queue(BaseModel):
-    """One queue: its policy, its limits, who may use it, and the queues below it."""
+class QueueKeys(BaseModel):
+    """What any queue may state: its policy, its limits, and who may use it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -303,8 +325,99 @@ class Queue(BaseModel):
         " its label_maximum.",
         examples=[{"gpu": "40%"}],
     )
+
+
+class AutoCreate(BaseModel):
+    """The queues that placement rules may create below a queue."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    template: QueueKeys | None = Field(
+        None,
+        description="The keys of each leaf that is created; none: defaults.",
+        examples=[{"maximum": "20%"}],
+    )
+    maximum_queues: int = Field(
+        1000,
+        ge=1,
+        le=10_000,
+        description="How many leaves that were created may exist below the queue.",
+        examples=[100],
+    )
+    remove_after: Count = Field(
+        300,
+        description="Seconds without an application after which a created queue is removed, or"
+        " unlimited.",
+        examples=[3600],
+    )
+    depth: int = Field(
+        1,
+        ge=1,
+        le=8,
+        description="How many levels of queues may be created below the queue.",
+        examples=[2],
+    )
+
+
+class Queue(QueueKeys):
+    """One queue: its policy, its limits, who may use it, and the queues below it."""
+
+    auto_create: AutoCreate | None = Field(
+        None,
+        description="Lets placement rules create leaves below the queue. Default: none is.",
+        examples=[{"template": {"maximum": "20%"}, "maximum_queues": 100}],
+    )
     queues: "dict[QueueName, Queue]" = Field(
         {}, description="The queues below this one, by name.", examples=[{"a": {}, "b": {}}]
+    )
+
+
+class PlacementRule(BaseModel):
+    """Which queue applications go to, where all conditions of the rule hold."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    user: Names | None = Field(
+        None, description="Only applications of this user, or of these.", examples=["alice"]
+    )
+    primary_group: Names | None = Field(
+        None, description="Only of users whose first group this is.", examples=["data"]
+    )
+    group: Names | None = Field(
+        None, description="Only of users that are in this group.", examples=["data"]
+    )
+    application: Names | None = Field(
+        None, description="Only applications of exactly this name.", examples=["nightly"]
+    )
+    tag: Names | None = Field(
+        None, description="Only applications with this tag.", examples=["gpu"]
+    )
+    named: bool | None = Field(
+        None,
+        description="true: only where the submitter named a queue; false: only where not. default"
+        " counts as none.",
+        examples=[True],
+    )
+    queue: QueuePath | None = Field(
+        None,
+        description="The path of the queue; whole parts may be %user, %primary_group,"
+        " %secondary_group, %group, %specified or %application.",
+        examples=["root.users.%user"],
+    )
+    create: Literal[False, True, "leaf"] = Field(
+        False,
+        description="Whether the queue may be created: leaf: only the last part of the path; true:"
+        " also the parts before it.",
+        examples=["leaf"],
+    )
+    otherwise: QueuePath = Field(
+        "next",
+        alias="else",
+        description="What if the path is no leaf: next: the next rule; reject; or another path.",
+        examples=["reject"],
+    )
+    reject: Literal[True] | None = Field(
+        None, description="Refuses the application.", examples=[True]
     )
 
 
@@ -313,6 +426,12 @@ class PolicyConfig(Queue):
 
     version: Literal[1] = Field(description="The version of this format.", examples=[1])
     kind: Literal["policy"] = Field("policy", description="What the file is.", examples=["policy"])
+    placement: list[PlacementRule] | None = Field(
+        None,
+        description="Which queue an application goes to: rules, asked in order; if none fits, it is"
+        " refused. Default: the queue that its submitter names, otherwise default.",
+        examples=[[{"queue": "root.users.%user", "create": "leaf"}]],
+    )
 
 
 def schema(kind: str = "policy") -> dict[str, Any]:

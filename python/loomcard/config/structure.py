@@ -1,13 +1,22 @@
 """A document against the model of its kind: every wrong key, type and bound, with its line."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from loomcard.config import rules
-from loomcard.config.schema import AMOUNTS_TAG, PERCENT_TAG, PolicyConfig, Queue
+from loomcard.config.schema import (
+    AMOUNTS_TAG,
+    PERCENT_TAG,
+    AutoCreate,
+    PlacementRule,
+    PolicyConfig,
+    Queue,
+    QueueKeys,
+)
 from loomcard.validation.findings import nearest
 from loomcard.validation.reading import Document, Path
 from loomcard.validation.structure import (
@@ -37,6 +46,25 @@ class StatedQueue:
     leaf: bool
 
 
+def templates(stated: Sequence[StatedQueue]) -> list[StatedQueue]:
+    """Return the leaves that queues may create, and, where these may be deeper, the queues between:
+    the one called ``*`` stands for any of them.
+    """
+    found: list[StatedQueue] = []
+    for number, queue in enumerate(stated):
+        creates = queue.keys.auto_create
+        if creates is None:
+            continue
+        place = (*queue.place, "auto_create", "template")
+        keys = Queue.model_construct(**dict(creates.template or QueueKeys.model_validate({})))
+        found.append(StatedQueue(f"{queue.path}.*", place, keys, number, leaf=True))
+        if creates.depth > 1:
+            found.append(
+                StatedQueue(f"{queue.path}.*", place, Queue.model_validate({}), number, leaf=False)
+            )
+    return found
+
+
 def check_structure(document: Document) -> list[StatedQueue]:
     """Return the queues depth first, siblings by name, without the wrong parts of the file, which
     are reported; an empty list if no part is left.
@@ -60,7 +88,7 @@ def check_structure(document: Document) -> list[StatedQueue]:
 
 def _queues(root: PolicyConfig) -> list[StatedQueue]:
     """Return all queues. The keys of a file without ``queues`` state what root.default may do."""
-    if root.queues:
+    if root.queues or root.auto_create:
         found: list[StatedQueue] = []
         _collect(StatedQueue("root", (), root, None, leaf=False), found)
         return found
@@ -79,8 +107,8 @@ def _collect(queue: StatedQueue, found: list[StatedQueue]) -> None:
     found.append(queue)
     for name, keys in sorted(queue.keys.queues.items()):
         place = (*queue.place, "queues", name)
-        child = StatedQueue(f"{queue.path}.{name}", place, keys, index, leaf=not keys.queues)
-        _collect(child, found)
+        leaf = not keys.queues and keys.auto_create is None
+        _collect(StatedQueue(f"{queue.path}.{name}", place, keys, index, leaf=leaf), found)
 
 
 def _rename(document: Document, path: Path) -> None:
@@ -100,7 +128,7 @@ def _rename(document: Document, path: Path) -> None:
 
 def _in_options(path: Path) -> bool:
     """Tell whether a place is in a policy's options, where an empty value may have a meaning."""
-    while path[:1] == ("queues",):
+    while path[:1] in (("queues",), ("auto_create",)):
         path = path[2:]
     return path[:1] == ("options",)
 
@@ -110,11 +138,10 @@ def _report(document: Document, detail: ErrorDetails) -> Path:
     path: Path = tuple(part for part in detail["loc"] if part not in _NOT_IN_FILE)
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden":
-        known = (PolicyConfig if len(path) == 1 else Queue).model_fields
         document.report(
             path,
             f"unknown key {path[-1]!r}",
-            nearest(str(path[-1]), known),
+            nearest(str(path[-1]), _known(path)),
             at_key=True,
             rule=rules.UNKNOWN_KEY,
         )
@@ -124,6 +151,19 @@ def _report(document: Document, detail: ErrorDetails) -> Path:
         return path
     document.report(path, message_of(detail), _hint(path, value))
     return path
+
+
+def _known(path: Path) -> list[str]:
+    """Return the keys that the mapping around a place may have."""
+    if len(path) == 1:
+        model: type[BaseModel] = PolicyConfig
+    elif path[0] == "placement":
+        model = PlacementRule
+    elif path[-2:-1] == ("auto_create",):
+        model = AutoCreate
+    else:
+        model = QueueKeys if path[-3:-1] == ("auto_create", "template") else Queue
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _hint(path: Path, value: object) -> str:
@@ -140,7 +180,11 @@ def _hint(path: Path, value: object) -> str:
         if value is None or isinstance(value, str | list | dict):
             return "such as alice"
         return f'quote it: "{str(value).lower()}"'
-    field = PolicyConfig.model_fields.get(queue_key)
+    if queue_key == "else":
+        return "for example else: reject"
+    in_rule = path[0] == "placement" and len(path) > 1
+    models = (PlacementRule,) if in_rule else (PolicyConfig, AutoCreate)
+    field = next((m.model_fields[queue_key] for m in models if queue_key in m.model_fields), None)
     if field is None or not field.examples:
         return "write {} for a queue with defaults" if names[-2:-1] == ["queues"] else ""
     return f"for example {queue_key}: {flow(field.examples[0])}"

@@ -84,4 +84,7 @@ def flow(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(flow(item) for item in value) + "]"
-    return f'"{value}"' if isinstance(value, str) and ":" in value else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    quoted = isinstance(value, str) and (":" in value or value[:1] == "%")
+    return f'"{value}"' if quoted else str(value)
