@@ -27,6 +27,7 @@ import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.queues.Admission;
+import org.loomcard.yarn.queues.AutoQueues;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.state.ClusterState;
@@ -50,7 +51,8 @@ final class ApplicationLifecycle {
   private final Submissions submissions;
 
   ApplicationLifecycle(DelegatingScheduler<LoomcardAttempt, LoomcardNode> yarn, RMContext rmContext,
-      ClusterState cluster, QueueTree tree, RoundDriver rounds, TrialGate gate) {
+      ClusterState cluster, QueueTree tree, RoundDriver rounds, TrialGate gate,
+      AutoQueues created) {
     this.yarn = yarn;
     this.rmContext = rmContext;
     this.applications = yarn.getSchedulerApplications();
@@ -60,7 +62,7 @@ final class ApplicationLifecycle {
     this.rounds = rounds;
     this.gate = gate;
     this.submissions =
-        new Submissions(rmContext, applications, cluster, tree, writeLock, rounds, gate);
+        new Submissions(rmContext, applications, cluster, tree, writeLock, rounds, gate, created);
   }
 
   Submissions submissions() {

@@ -121,12 +121,12 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     nodes = new NodeLifecycle(this, rmContext, cluster, tree, clock, rounds, metrics,
         conf.getBoolean("yarn.scheduler.include-port-in-node-name", false));
     applicationLifecycle = new ApplicationLifecycle(this, rmContext, cluster, tree, rounds,
-        state.gate());
+        state.gate(), state.created());
     amHeartbeat =
         new AmHeartbeat(this, cluster, tree, resizes, rounds, state, config, clock);
     router = new SchedulerEventRouter(nodes, containers, applicationLifecycle);
     super.serviceInit(conf);
-    placeApplications(tree::pathOf);
+    placeApplications(new PlacementRules(tree, () -> isInState(STATE.STARTED))::queueFor);
     initializeMonitors(conf);
     WebSide.register(conf, rmContext, this);
   }
@@ -287,7 +287,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   @Override
   protected long lifetime(String queue, long asked) {
-    return Admission.lifetime(tree.find(queue), asked);
+    return Admission.lifetime(tree.specOf(queue), asked);
   }
 
   /**
@@ -313,7 +313,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   @Override
   public Priority checkAndGetApplicationPriority(Priority asked, UserGroupInformation user,
       String queue, ApplicationId id) {
-    return Admission.priority(tree.find(queue), asked, getMaxClusterLevelAppPriority());
+    return Admission.priority(tree.specOf(queue), asked, getMaxClusterLevelAppPriority());
   }
 
   @Override

@@ -17,6 +17,7 @@ import org.loomcard.yarn.commit.TrialGate;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.queues.Admission;
+import org.loomcard.yarn.queues.AutoQueues;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.state.ClusterState;
@@ -35,12 +36,14 @@ final class Submissions {
   private final AutoCloseableLock writeLock;
   private final RoundDriver rounds;
   private final TrialGate gate;
+  private final AutoQueues created;
   private final SubmissionThreads lookUps = new SubmissionThreads();
 
   Submissions(RMContext rmContext,
       Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications,
       ClusterState cluster, QueueTree tree, AutoCloseableLock writeLock, RoundDriver rounds,
-      TrialGate gate) {
+      TrialGate gate, AutoQueues created) {
+    this.created = created;
     this.rmContext = rmContext;
     this.applications = applications;
     this.cluster = cluster;
@@ -51,14 +54,18 @@ final class Submissions {
   }
 
   /**
-   * Accepts or rejects an application; during a trial of a configuration, and while groups are
-   * looked up, it waits.
+   * Accepts or rejects an application; during a trial of a configuration, while groups are looked
+   * up, and until its queue is created, it waits.
    */
   void add(AppAddedSchedulerEvent event) {
     submit(new Submission(event, cluster.events().clock()));
   }
 
   private void submit(Submission submission) {
+    if (tree.find(submission.queueName) == null && waitsForQueue(submission)) {
+      rounds.signal();
+      return;
+    }
     LoomcardQueue queue = tree.find(submission.queueName);
     if (queue == null || submission.recovering
         || !queue.needsGroups(UserGroupInformation.createRemoteUser(submission.user))) {
@@ -74,6 +81,25 @@ final class Submissions {
     lookUps.run(submission.user, () -> decide(submission));
   }
 
+  /** Requests the queue, and makes it wait for that; returns false if it cannot be created. */
+  private boolean waitsForQueue(Submission submission) {
+    try (AutoCloseableLock held = writeLock.acquire()) {
+      if (submission.recovering) {
+        created.recover(submission.queueName);
+        return false;
+      }
+      if (tree.find(submission.queueName) != null
+          || !created.isCreatable(submission.queueName)) {
+        return false;
+      }
+      if (!submission.waited || gate.isWaiting(submission.id)) { // its user may have withdrawn it
+        defer(submission, "queue " + submission.queueName + " is created");
+        created.request(submission.queueName);
+      }
+      return true;
+    }
+  }
+
   /** Makes it wait; its user may withdraw it. Call it under the write lock. */
   private void defer(Submission submission, String until) {
     submission.waited = true;
@@ -87,13 +113,19 @@ final class Submissions {
     PolicyConfig checked = tree.policyConfig();
     LoomcardQueue queue = tree.find(queueName);
     String problem = queue != null ? whyNot(queue, user, submission.recovering)
-        : "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
-        + ". " + tree.leavesText();  // Capacity's words, which clients may look for
+        : unknown(id, user, queueName);
     if (addApplication(checked, problem, submission)) {
       rounds.signal();
     } else {
       submit(submission);
     }
+  }
+
+  /** Returns why there is no such queue, in Capacity's words, which clients may look for. */
+  private String unknown(ApplicationId id, String user, String queueName) {
+    String why = tree.policyConfig().placement == null ? null : created.whyNot(queueName);
+    return "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
+        + ". " + (why == null ? "" : why + ". ") + tree.leavesText();
   }
 
   /** Returns false when the configuration that was checked is no longer in force. */

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 import org.loomcard.yarn.bridge.RoundDriver;
+import org.loomcard.yarn.config.ConfigRefusedException;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.rounds.CommitReport;
 import org.loomcard.yarn.rounds.SchedulerState;
@@ -30,6 +31,7 @@ public final class ScriptedRounds implements RoundDriver {
   private long round;
   private long nextSequence = 1;
   private int version = 1;
+  private PolicyConfig applied;
 
   public ScriptedRounds(SchedulerState scheduler, EngineClock clock, String policyConfig) {
     this.scheduler = scheduler;
@@ -44,7 +46,10 @@ public final class ScriptedRounds implements RoundDriver {
 
   public void apply(String json) throws IOException {
     try {
-      scheduler.apply(PolicyConfig.read(json), version++);
+      PolicyConfig next = PolicyConfig.read(json);
+      next = applied == null ? next : next.withCreatedOf(applied);
+      scheduler.apply(next, version++);
+      applied = next;
     } catch (Exception e) {
       throw new IOException(e.getMessage(), e);
     }
@@ -70,6 +75,25 @@ public final class ScriptedRounds implements RoundDriver {
 
   @Override
   public void start() {
+    applied = scheduler.begin();
+  }
+
+  /** Creates and removes queues, as between two rounds. */
+  public void changeQueues(long nowMs) throws ConfigRefusedException {
+    PolicyConfig next = scheduler.changedQueues(nowMs);
+    if (next == null) {
+      return;
+    }
+    if (next != applied) {
+      scheduler.apply(next, version);
+      applied = next;
+    }
+    scheduler.endTrial();
+  }
+
+  /** The configuration in force. */
+  public PolicyConfig applied() {
+    return applied;
   }
 
   @Override

@@ -5,6 +5,8 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.config.BridgeConfig;
+import org.loomcard.yarn.config.ConfigRefusedException;
+import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.config.PolicyConfigStore;
 import org.loomcard.yarn.process.Breaker;
 import org.loomcard.yarn.process.PolicyFailureException;
@@ -89,6 +91,10 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
   }
 
   void start() {
+    PolicyConfig recovered = scheduler.begin();
+    if (recovered != null) {
+      applied = applied.with(recovered);
+    }
     mode.start();
     graceEndMs = mode.sinceMs() + config.startGraceMs;
     rounds.saved().putAll(store.loadSaved());
@@ -208,6 +214,9 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       supervisor.endLater(fresh);
     }
     swapping.step(swaps);
+    if (!swapping.isPending()) {
+      changeQueues();
+    }
     keepSaved();
     if (current == null) {
       serveWithout();
@@ -234,6 +243,27 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       explanations.step(current.policy(), clock.nowMs());
     } catch (PolicyFailureException e) {
       failed(e.getMessage());
+    }
+  }
+
+  /** Creates the queues that submissions wait for, and removes created ones that are idle. */
+  private void changeQueues() {
+    PolicyConfig next = scheduler.changedQueues(clock.nowMs());
+    if (next == null) {
+      return;
+    }
+    try {
+      if (next != applied.policyConfig) {
+        scheduler.apply(next, applied.version);
+        applied = applied.with(next);
+        rounds.forgetOutside(next);
+        rounds.snapshotNext("queues were created or removed");
+        supervisor.runLater(() -> store.keepCreated(next));
+      }
+    } catch (ConfigRefusedException e) { // an application came meanwhile; look again later
+      LOG.debug("Created queues stay as they are: {}", e.getMessage());
+    } finally {
+      scheduler.endTrial(); // what waits for its queue comes now
     }
   }
 

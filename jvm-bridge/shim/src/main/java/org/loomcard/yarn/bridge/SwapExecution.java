@@ -167,7 +167,8 @@ final class SwapExecution {
    */
   private ConfigSwapResult runTrial(SwapPreparation.Prepared next) {
     AppliedConfig old = loop.applied();
-    AppliedConfig wanted = new AppliedConfig(next.policyConfig, old.version + 1, next.swap.yaml,
+    AppliedConfig wanted = new AppliedConfig(
+        next.policyConfig.withCreatedOf(old.policyConfig), old.version + 1, next.swap.yaml,
         next.swap.user, System.currentTimeMillis());
     Map<String, String> saved = new TreeMap<>(rounds.saved());
     String wrong;

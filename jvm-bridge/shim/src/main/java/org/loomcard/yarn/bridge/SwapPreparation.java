@@ -159,7 +159,8 @@ public final class SwapPreparation {
       Supervisor.Started process) {
     AppliedConfig now = governing.get();
     swap.next("the first round, on an empty cluster,", 0);
-    return dryRun.of(process.policy(), new AppliedConfig(policyConfig, now.version + 1, swap.yaml),
+    return dryRun.of(process.policy(), new AppliedConfig(
+        policyConfig.withCreatedOf(now.policyConfig), now.version + 1, swap.yaml),
         now);
   }
 

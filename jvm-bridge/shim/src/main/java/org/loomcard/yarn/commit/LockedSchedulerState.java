@@ -11,6 +11,7 @@ import org.apache.hadoop.util.AutoCloseableLock;
 import org.loomcard.yarn.config.ConfigRefusedException;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.config.QueueSpec;
+import org.loomcard.yarn.queues.AutoQueues;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.queues.ReasonCodes;
@@ -41,6 +42,7 @@ public final class LockedSchedulerState implements SchedulerState {
   private volatile boolean outcomeIsNews;
   private final TrialGate gate = new TrialGate();
   private final Diagnostics diagnostics = new Diagnostics();
+  private final AutoQueues created;
 
   /**
    * @param ready whether containers may be allocated yet: not in the first seconds after a recovery
@@ -56,6 +58,7 @@ public final class LockedSchedulerState implements SchedulerState {
     this.resizes = resizes;
     this.writeLock = new AutoCloseableLock(writeLock);
     this.ready = ready;
+    this.created = new AutoQueues(tree);
   }
 
   @Override
@@ -180,6 +183,24 @@ public final class LockedSchedulerState implements SchedulerState {
   /** The gate at which applications wait for the end of a trial. */
   public TrialGate gate() {
     return gate;
+  }
+
+  /** The queues that are created for applications. */
+  public AutoQueues created() {
+    return created;
+  }
+
+  @Override
+  public PolicyConfig changedQueues(long nowMs) {
+    return created.changed(nowMs);
+  }
+
+  @Override
+  public PolicyConfig begin() {
+    try (AutoCloseableLock held = writeLock.acquire()) {
+      created.start();
+      return tree.policyConfig();
+    }
   }
 
   @Override

@@ -33,6 +33,11 @@ public final class AppliedConfig {
     this.atMs = atMs;
   }
 
+  /** Returns the same version with other created queues. */
+  public AppliedConfig with(PolicyConfig changed) {
+    return new AppliedConfig(changed, version, yaml, user, atMs);
+  }
+
   /** Returns the text in which it is kept. */
   String json() {
     StringBuilder text = new StringBuilder("{\"version\":").append(version);

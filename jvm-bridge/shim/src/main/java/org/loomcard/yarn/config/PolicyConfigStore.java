@@ -26,6 +26,7 @@ public final class PolicyConfigStore {
   public static final int KEPT = 10;
   private static final Logger LOG = LoggerFactory.getLogger(PolicyConfigStore.class);
   private static final String APPLIED = "applied.json";
+  private static final String CREATED = "created.json";
   private static final String SAVED = "saved.json";
   /** Where policy processes keep the texts of policies' files, each under its SHA-256. */
   public static final String COPIES = "applied-policies";
@@ -60,7 +61,7 @@ public final class PolicyConfigStore {
    */
   public AppliedConfig load() throws IOException {
     String text = store.read(APPLIED);
-    AppliedConfig last = text == null ? first() : parse(text, store.place(APPLIED));
+    AppliedConfig last = withCreated(text == null ? first() : parse(text, store.place(APPLIED)));
     List<AppliedConfig> all = new ArrayList<>(past(last.version));
     all.add(0, last);
     if (text == null && store.isShared()) {
@@ -184,6 +185,30 @@ public final class PolicyConfigStore {
     kept = Collections.unmodifiableList(
         new ArrayList<>(after.subList(0, Math.min(KEPT, after.size()))));
     prune();
+  }
+
+  /**
+   * Keeps which queues were created. If that cannot be written, the applications that are recovered
+   * bring their queues back, which takes longer.
+   */
+  public void keepCreated(PolicyConfig inForce) {
+    String paths = JsonText.quoteAll(new StringBuilder(), inForce.created()).toString();
+    try {
+      writer.run(() -> store.write(CREATED, paths), () -> { });
+    } catch (IOException e) {
+      LOG.warn("The created queues cannot be kept in {}: {}", store.place(CREATED), e.toString());
+    }
+  }
+
+  private AppliedConfig withCreated(AppliedConfig last) {
+    try {
+      String paths = store.read(CREATED);
+      return paths == null ? last : last.with(last.policyConfig.withCreated(
+          new JsonCursor(paths).strings(store.place(CREATED))));
+    } catch (IOException | MessageException e) {
+      LOG.warn("The created queues cannot be read: {}", e.getMessage());
+      return last;
+    }
   }
 
   /** Deletes the texts of policies' files that no kept configuration names. */

@@ -66,10 +66,17 @@ public final class QueueSpec {
    * The same for its guarantee there: policies use it as an order; the commit does not check it.
    */
   public final Map<String, Long> labelGuaranteedPpm;
+  /** Whether it was created for an application, and is in no YAML. */
+  public final boolean created;
+  /** What may be created below it; null for nothing. */
+  public final AutoCreate autoCreate;
+  /** The JSON texts of its keys. */
+  final Map<String, String> texts;
 
-  /** Reads one queue whose opening brace has been read; the keys come in any order. */
-  QueueSpec(int index, JsonCursor in) throws MessageException {
-    Row row = new Row("config: queues[" + index + "]: ", in);
+  /** Reads one queue; the keys come in any order. */
+  QueueSpec(int index, Map<String, String> texts) throws MessageException {
+    this.texts = Collections.unmodifiableMap(texts);
+    Row row = new Row("config: queues[" + index + "]: ", texts);
     this.index = index;
     path = row.get("path", null, JsonCursor::string);
     parent = row.get("parent", (long) NONE, QueueSpec::parent).intValue();
@@ -102,6 +109,8 @@ public final class QueueSpec {
     labelMaximumPpm = row.get("label_maximum_ppm", Collections.emptyMap(), QueueSpec::amounts);
     labelGuaranteedPpm =
         row.get("label_guaranteed_ppm", Collections.emptyMap(), QueueSpec::amounts);
+    created = row.get("created", false, JsonCursor::bool);
+    autoCreate = row.get("auto_create", null, AutoCreate::read);
     row.end();
     if (path == null || parent >= index || (index > 0) != (parent >= 0)) {
       throw new MessageException("config: queues[" + index
@@ -158,13 +167,11 @@ public final class QueueSpec {
   /** The values of one queue as texts, by key. */
   private static final class Row {
     private final String place;
-    private final Map<String, String> values = new TreeMap<>();
+    private final Map<String, String> values;
 
-    Row(String place, JsonCursor in) throws MessageException {
+    Row(String place, Map<String, String> texts) {
       this.place = place;
-      for (String key = in.key(); key != null; key = in.key()) {
-        values.put(key, in.raw());
-      }
+      this.values = new TreeMap<>(texts);
     }
 
     /** Reads and removes the value of {@code key}; returns {@code absent} if there is none. */

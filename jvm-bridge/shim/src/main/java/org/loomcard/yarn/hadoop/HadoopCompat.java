@@ -6,7 +6,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
@@ -95,16 +94,25 @@ public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N exte
         new PriorityStore(stored, () -> stored.set(null)));
   }
 
+  /** Which queue an application goes to. */
+  protected interface QueueRule {
+    /**
+     * Returns the path of the queue; null for none.
+     *
+     * @throws YarnException when the application is refused; the submitter reads the message
+     */
+    String queueFor(ApplicationSubmissionContext asked, String user) throws YarnException;
+  }
+
   /**
-   * Has YARN write down a new application's queue by its path, whatever the user called it: a short
-   * name may mean another queue, or none, when the application is recovered.
-   *
-   * @param path the path of the queue that a name means; null for none
+   * Has YARN's placement manager ask this rule, and write down a new application's queue by its
+   * path, whatever the user called it: a short name, or the rules, may mean another queue, or none,
+   * when the application is recovered.
    */
-  protected final void placeApplications(UnaryOperator<String> path) {
+  protected final void placeApplications(QueueRule rule) {
     PlacementManager placement = rmContext.getQueuePlacementManager();
     if (placement != null) {
-      placement.updateRules(Collections.<PlacementRule>singletonList(new QueuePathRule(path)));
+      placement.updateRules(Collections.<PlacementRule>singletonList(new QueuePathRule(rule)));
     }
   }
 
@@ -188,12 +196,12 @@ public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N exte
     }
   }
 
-  /** Names queues by their paths. */
+  /** YARN's form of a rule. */
   private static final class QueuePathRule extends PlacementRule {
-    private final UnaryOperator<String> path;
+    private final QueueRule rule;
 
-    private QueuePathRule(UnaryOperator<String> path) {
-      this.path = path;
+    private QueuePathRule(QueueRule rule) {
+      this.rule = rule;
     }
 
     @Override
@@ -208,14 +216,15 @@ public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N exte
 
     @Override
     public ApplicationPlacementContext getPlacementForApp(ApplicationSubmissionContext asked,
-        String user) {
-      String found = path.apply(asked.getQueue());
+        String user) throws YarnException {
+      String found = rule.queueFor(asked, user);
       return found == null ? null : new ApplicationPlacementContext(found);
     }
 
     /** The same in 2.10. */
-    public String getQueueForApp(ApplicationSubmissionContext asked, String user) {
-      return path.apply(asked.getQueue());
+    public String getQueueForApp(ApplicationSubmissionContext asked, String user)
+        throws YarnException {
+      return rule.queueFor(asked, user);
     }
   }
 

@@ -1,5 +1,6 @@
 package org.loomcard.yarn.json;
 
+import java.util.Map;
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 
 /**
@@ -45,5 +46,16 @@ public final class JsonText {
       comma = ",";
     }
     return out.append(']');
+  }
+
+  /** Appends an object of these JSON texts by key, without spaces. */
+  public static StringBuilder object(StringBuilder out, Map<String, String> texts) {
+    out.append('{');
+    String comma = "";
+    for (Map.Entry<String, String> each : texts.entrySet()) {
+      quote(out.append(comma), each.getKey()).append(':').append(each.getValue());
+      comma = ",";
+    }
+    return out.append('}');
   }
 }

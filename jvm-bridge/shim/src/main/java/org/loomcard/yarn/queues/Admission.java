@@ -63,13 +63,13 @@ public final class Admission {
    * Returns the seconds that an application may live if it asks for {@code asked}; not above 0: no
    * limit.
    */
-  public static long lifetime(LoomcardQueue queue, long asked) {
+  public static long lifetime(QueueSpec queue, long asked) {
     if (queue == null) {
       return asked;
     }
-    long most = queue.spec().maximumLifetimeS;
+    long most = queue.maximumLifetimeS;
     if (asked <= 0) {
-      return queue.spec().defaultLifetimeS > 0 ? queue.spec().defaultLifetimeS
+      return queue.defaultLifetimeS > 0 ? queue.defaultLifetimeS
           : most > 0 ? most : asked;
     }
     return most > 0 ? Math.min(most, asked) : asked;
@@ -79,9 +79,9 @@ public final class Admission {
    * Returns the priority of an application that asks for {@code asked}, at most {@code most};
    * null asks for the queue's.
    */
-  public static Priority priority(LoomcardQueue queue, Priority asked, Priority most) {
+  public static Priority priority(QueueSpec queue, Priority asked, Priority most) {
     int wanted = asked != null ? asked.getPriority()
-        : queue == null ? 0 : queue.getDefaultApplicationPriority().getPriority();
+        : queue == null ? 0 : queue.defaultPriority;
     return Priority.newInstance(Math.min(most.getPriority(), wanted));
   }
 }

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.loomcard.yarn.config.QueueSpec;
 
 /**
  * The users that have a right on a queue: everyone ({@code *}), users, or members of groups ({@code
@@ -28,6 +29,14 @@ final class QueueAcl {
         users.add(entry);
       }
     }
+  }
+
+  /** Whether the user may submit to such a queue; it looks up groups if it must. */
+  static boolean maySubmit(QueueSpec queue, UserGroupInformation user) {
+    QueueAcl submit = new QueueAcl(queue.submit);
+    QueueAcl administer = new QueueAcl(queue.administer);
+    return submit.names(user) || administer.names(user) || submit.allowsGroupOf(user)
+        || administer.allowsGroupOf(user);
   }
 
   /** Whether the list has the user's own name, or {@code *}. */

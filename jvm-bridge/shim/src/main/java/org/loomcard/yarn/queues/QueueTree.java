@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.config.QueueSpec;
@@ -19,11 +20,14 @@ import org.loomcard.yarn.config.QueueSpec;
  */
 public final class QueueTree {
   private static final long METRICS_EVERY_MS = 1000;
+  /** How many leaves a message names. */
+  private static final int NAMED = 50;
   private final Configuration conf;
   private final int types = Amounts.names().length;
   private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
   private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
   private volatile PolicyConfig policyConfig;
+  private volatile QueueNames names;
   private volatile long metricsRefreshedMs;
   private volatile long[] cluster = new long[types];
   private volatile boolean stale;
@@ -62,14 +66,40 @@ public final class QueueTree {
     }
     byPath = Collections.unmodifiableMap(paths);
     byNumber = Collections.unmodifiableList(ordered);
+    names = new QueueNames(next);
     policyConfig = next;
     measured.clear();
     compute();
   }
 
-  /** The policy configuration applied last. */
+  /** The policy configuration applied last; null before the first. */
   public PolicyConfig policyConfig() {
     return policyConfig;
+  }
+
+  /**
+   * Returns what is in force at the queue that a user means by {@code name}, or, for a leaf that
+   * does not exist yet, what will be; null when there is none and it cannot be created.
+   */
+  public QueueSpec specOf(String name) {
+    LoomcardQueue queue = find(name);
+    if (queue != null) {
+      return queue.spec();
+    }
+    boolean creatable = name != null && policyConfig != null
+        && names.whyNot(name, Integer.MAX_VALUE) == null;
+    return creatable ? policyConfig.queue(names.creator(name)).autoCreate.leaf : null;
+  }
+
+  /** Whether the user may submit to a queue that is to be created; it looks up groups. */
+  public boolean maySubmit(String path, UserGroupInformation user) {
+    QueueSpec spec = specOf(path);
+    return spec == null || QueueAcl.maySubmit(spec, user);
+  }
+
+  /** Which queue a path in a placement rule means. */
+  public QueueNames names() {
+    return names;
   }
 
   /**
@@ -201,6 +231,8 @@ public final class QueueTree {
         leaves.add(queue.path());
       }
     }
-    return "Applications go to one of: " + String.join(", ", leaves);
+    int more = leaves.size() - NAMED;
+    return "Applications go to one of: " + String.join(", ", leaves.subList(0,
+        Math.min(NAMED, leaves.size()))) + (more > 0 ? " and " + more + " more" : "");
   }
 }

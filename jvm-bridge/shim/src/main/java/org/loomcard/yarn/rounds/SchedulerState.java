@@ -69,6 +69,23 @@ public interface SchedulerState {
   void apply(PolicyConfig policyConfig, int version) throws ConfigRefusedException;
 
   /**
+   * Returns the configuration in force as it is to be from now on, with the queues that submissions
+   * requested and without those that were created and are idle; null when nothing is to be done.
+   * Call {@link #apply} with it, unless it is the one in force, then {@link #endTrial}.
+   */
+  default PolicyConfig changedQueues(long nowMs) {
+    return null;
+  }
+
+  /**
+   * Begins the rounds. Returns the configuration in force: queues were created for applications
+   * that were recovered. Null: the one applied last.
+   */
+  default PolicyConfig begin() {
+    return null;
+  }
+
+  /**
    * Begins a trial of what {@link #apply} brings from now on. Until {@link #endTrial} no
    * application enters a queue that only the new or only the old policy configuration has, so that
    * either can govern afterwards.

@@ -198,7 +198,7 @@ final class SchedulerDocument {
       JsonObject limits = new JsonObject();
       for (Map.Entry<String, JsonElement> key : spec.entrySet()) {
         if (!QUEUE_KEYS.contains(key.getKey()) && !OTHER_KEYS.contains(key.getKey())) {
-          limits.add(key.getKey(), key.getValue());
+          limits.add(key.getKey(), shown(key.getKey(), key.getValue()));
         }
       }
       document.add("limits", limits);
@@ -210,6 +210,20 @@ final class SchedulerDocument {
       document.add("report_from_above", report(reports.get(path + " from above")));
     }
     return documents;
+  }
+
+  /** Returns a key's value; what may be created is shown without the rows that stand for it. */
+  private static JsonElement shown(String key, JsonElement value) {
+    if (!key.equals("auto_create")) {
+      return value;
+    }
+    JsonObject shown = new JsonObject();
+    for (Map.Entry<String, JsonElement> each : value.getAsJsonObject().entrySet()) {
+      if (each.getValue().isJsonPrimitive()) {
+        shown.add(each.getKey(), each.getValue());
+      }
+    }
+    return shown;
   }
 
   private static String failure(String text) {

@@ -62,7 +62,7 @@ public class AdmissionTest {
       ObjectNode queues = json.createObjectNode();
       queues.putObject("root");
       queues.set("root.a", each.get("queue"));
-      long lifetime = Admission.lifetime(tree(queues).find("root.a"), each.get("asked").asLong());
+      long lifetime = Admission.lifetime(tree(queues).specOf("root.a"), each.get("asked").asLong());
       assertEquals(each.toString(), each.get("seconds").asLong(), Math.max(0, lifetime));
     }
   }
