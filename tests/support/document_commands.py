@@ -16,6 +16,7 @@ RUN = (
     "docs/simulate/simulator.md",
     "docs/simulate/workload.md",
     "docs/simulate/experiments.md",
+    "docs/operate/configuration.md",
     "docs/policies/stress.md",
     "docs/write/testing.md",
     "docs/benchmarks/suite.md",
