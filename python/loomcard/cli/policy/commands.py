@@ -30,6 +30,7 @@ from loomcard.cli.output import (
 from loomcard.cli.policy.asked import resource_manager
 from loomcard.cli.policy.facts import of_resource_manager, of_workload
 from loomcard.cli.policy.history import history, rollback
+from loomcard.cli.policy.imported import import_
 from loomcard.cli.policy.place import place
 from loomcard.cli.policy.replayed import replayed, show_replayed
 from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError, TokenError
@@ -47,6 +48,7 @@ policy = typer.Typer(
     name="policy", help="List, check and apply scheduling policies.", no_args_is_help=True
 )
 policy.command("compile")(compile_)
+policy.command("import")(import_)
 policy.command()(history)
 policy.command()(rollback)
 policy.command()(place)

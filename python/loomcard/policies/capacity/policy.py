@@ -8,9 +8,11 @@ ACLs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 from loomcard import (
     RESERVE_AFTER_MS,
@@ -34,6 +36,14 @@ from loomcard.policies.capacity.yarn import (
 )
 
 
+class LeafRules(TypedDict, total=False):
+    """Options of one leaf queue, in place of the policy's."""
+
+    ordering: Literal["fifo", "fair"]
+    minimum_user_limit_percent: int
+    user_limit_factor: float
+
+
 @dataclass(frozen=True)
 class CapacityScheduler(PreemptionOptions):
     """As YARN's CapacityScheduler: the queue that uses least of its guarantee first; user limits.
@@ -41,7 +51,8 @@ class CapacityScheduler(PreemptionOptions):
     ``minimum_user_limit_percent`` and ``user_limit_factor`` are YARN's `minimum-user-limit-percent`
     and `user-limit-factor` (-1: none); ``ordering``: of a leaf's applications, as YARN's
     `ordering-policy`; ``calculator``: `memory` is YARN's DefaultResourceCalculator.
-    ``reserve_after_ms``: as for ``fifo``. ``preempt_...``: as ``PreemptionOptions``;
+    ``levels``: the first three of leaf queues that differ, by the path of the leaf or of a queue
+    above it. ``reserve_after_ms``: as for ``fifo``. ``preempt_...``: as ``PreemptionOptions``;
     ``preempt_within``: also inside a leaf queue, for applications of a higher `priority`, or for
     users below their `user_limit` from users above it.
     """
@@ -50,6 +61,7 @@ class CapacityScheduler(PreemptionOptions):
     minimum_user_limit_percent: int = 100
     user_limit_factor: float = 1.0
     calculator: Literal["dominant", "memory"] = "dominant"
+    levels: dict[str, LeafRules] = field(default_factory=dict)
     reserve_after_ms: int = RESERVE_AFTER_MS
     preempt_within: Within = "nothing"
 
@@ -57,10 +69,9 @@ class CapacityScheduler(PreemptionOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.minimum_user_limit_percent <= 100:
-            raise ValueError("minimum_user_limit_percent lies between 0 and 100")
-        if self.user_limit_factor <= 0 and self.user_limit_factor != -1:
-            raise ValueError("user_limit_factor is above 0, or -1 for no limit")
+        self._limit_rule({})
+        for path, rules in self.levels.items():
+            self._limit_rule(rules, f" of {path}")
 
     def initial(self, _view: ClusterView, _saved: Any) -> Preemption:
         """Return an empty memory: nothing is being taken back."""
@@ -94,12 +105,28 @@ class CapacityScheduler(PreemptionOptions):
     def _level(self, guarantees: Guarantees, queue: Queue) -> Level:
         if not queue.leaf:
             return Level(queue, partial(self._by_used_capacity, guarantees))
-        order = by_submission if self.ordering == "fifo" else by_memory
+        rules = self._rules_of(queue)
+        order = by_submission if rules.get("ordering", self.ordering) == "fifo" else by_memory
         level = guarantees.levels[queue] = UserLimitedLevel(
             queue, order, guarantees.of, partial(self.magnitude, guarantees),
-            LimitRule(self.minimum_user_limit_percent, self.user_limit_factor),
+            self._limit_rule(rules),
         )  # fmt: skip
         return level
+
+    def _rules_of(self, queue: Queue | None) -> LeafRules:
+        """Return what ``levels`` says of the queue, or of the nearest above it that it names."""
+        while queue is not None and queue.path not in self.levels:
+            queue = queue.parent
+        return self.levels[queue.path] if queue is not None else {}
+
+    def _limit_rule(self, rules: LeafRules, where: str = "") -> LimitRule:
+        percent = rules.get("minimum_user_limit_percent", self.minimum_user_limit_percent)
+        factor = rules.get("user_limit_factor", self.user_limit_factor)
+        if not 0 <= percent <= 100:
+            raise ValueError(f"minimum_user_limit_percent{where} lies between 0 and 100")
+        if factor <= 0 and factor != -1:
+            raise ValueError(f"user_limit_factor{where} is above 0, or -1 for no limit")
+        return LimitRule(percent, factor)
 
     def magnitude(self, guarantees: Guarantees, amounts: Sequence[int]) -> float:
         """Return the amount as the calculator counts it: its memory, or its dominant share."""

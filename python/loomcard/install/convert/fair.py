@@ -1,0 +1,416 @@
+"""FairScheduler's allocation file as a policy configuration under `fair`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+from xml.etree.ElementTree import Element
+
+from loomcard.config.schema import QUEUE_NAME
+from loomcard.install.convert.access import Access
+from loomcard.install.convert.amounts import (
+    Amounts,
+    Percentages,
+    fair_value,
+    number,
+    of_whole,
+    percent,
+)
+from loomcard.install.convert.conversion import ROOT, Conversion, ConversionError, Draft
+from loomcard.install.convert.placement import fair_placement
+
+_AM_SHARE: Final = Decimal("0.5")
+"""FairScheduler's default of queueMaxAMShareDefault."""
+_RULES: Final = {"fair": "fair", "fifo": "fifo", "drf": "drf", "FairSharePolicy": "fair",
+                 "FifoPolicy": "fifo", "DominantResourceFairnessPolicy": "drf"}  # fmt: skip
+_ACLS: Final = {"submit": "aclSubmitApps", "administer": "aclAdministerApps"}
+_QUEUES: Final = ("queue", "pool")
+_RESERVATIONS: Final = (
+    "reservation", "reservation-planner", "reservation-agent", "reservation-policy",
+    "aclAdministerReservations", "aclListReservations", "aclSubmitReservations",
+)  # fmt: skip
+_LOST: Final = {
+    **dict.fromkeys(_RESERVATIONS, (
+        "YARN's reservation system needs a scheduler of its own",
+        "keep the reservable queue on the old cluster, or give it a guarantee",
+    )),
+    **dict.fromkeys(("maxRunningApps", "queueMaxAppsDefault", "userMaxAppsDefault"), (
+        "no limit lets an application in and keeps it from running",
+        "use maximum_applications, which refuses what is above it, or a lower am_share",
+    )),
+}  # fmt: skip
+
+_SETTINGS: Final = {
+    "sizebasedweight": ("an application's weight is 1", "choose srtf or tetris for job sizes"),
+    "locality.threshold.node": (
+        "fair does not wait for a better place", "use the policy coupling with maps: delay",
+    ),
+    "locality.threshold.rack": (
+        "fair does not wait for a better place", "use the policy coupling with maps: delay",
+    ),
+}  # fmt: skip
+"""Properties of yarn-site.xml below yarn.scheduler.fair."""
+
+
+def convert_fair(
+    allocations: Element, whole: Mapping[str, int], place: str, settings: Mapping[str, str]
+) -> Conversion:
+    """Return the policy configuration of a FairScheduler with this allocation file.
+
+    ``whole`` is the cluster's capacity by resource, to turn percentages that differ by resource
+    into amounts; empty if it is not known. ``settings`` are FairScheduler's properties of
+    yarn-site.xml. Raises ConversionError for a file that FairScheduler
+    refuses too.
+    """
+    if allocations.tag != "allocations":
+        raise ConversionError(
+            f"{place}: its outer element is {allocations.tag}, not allocations",
+            "give FairScheduler's allocation file or capacity-scheduler.xml",
+        )
+    made = Conversion(place, "FairScheduler")
+    return _Converter(whole, made, dict(settings)).convert(allocations)
+
+
+class _Converter:
+    def __init__(
+        self, whole: Mapping[str, int], made: Conversion, settings: dict[str, str]
+    ) -> None:
+        self.whole = whole
+        self.settings = settings
+        self.made = made
+        self.stated: dict[str, dict[str, str]] = {}
+        """By path, what the file says of a queue."""
+        self.defaults: dict[str, str] = {}
+        self.least: dict[str, Amounts] = {}
+        self.most: dict[str, Decimal] = {ROOT: Decimal(100)}
+        """The maximum in percent of the cluster, where it is one percentage."""
+        self.rules: dict[str, str] = {}
+        self.access = Access(made)
+
+    def convert(self, allocations: Element) -> Conversion:
+        root = self.made.root
+        placement: Element | None = None
+        queues = []
+        for element in allocations:
+            if element.tag in _QUEUES:
+                queues.append(element)
+            elif element.tag == "user":
+                self._user(element)
+            elif element.tag == "queuePlacementPolicy":
+                placement = element
+            else:
+                self.defaults[element.tag] = _text(element)
+        self._queues(root, queues)
+        if "default" not in root.queues:
+            root.add("default")
+        general = self.defaults.get("queueMaxAMShareDefault")
+        share = _AM_SHARE if general is None else number(general, "queueMaxAMShareDefault")
+        template = {} if share < 0 else {"am_share": percent(min(share * 100, Decimal(100)))}
+        fair_placement(self.made, placement, self.settings, template)
+        for queue in list(root.all()):
+            self._queue(queue)
+        self._guarantees(root)
+        self._policy()
+        self._rest()
+        return self.made
+
+    def _queues(self, root: Draft, elements: list[Element]) -> None:
+        named_root = [each for each in elements if _name(each).lower() == ROOT]
+        if named_root and len(elements) > 1:
+            raise ConversionError(
+                f"{self.made.place}: beside the queue root are other queues", "put them into root"
+            )
+        if named_root:
+            self._inside(root, named_root[0])
+            return
+        self.stated[ROOT] = {}
+        for element in elements:
+            self._tree(root, element)
+
+    def _tree(self, parent: Draft, element: Element) -> None:
+        name = _name(element)
+        if not re.fullmatch(QUEUE_NAME, name) or name == ROOT:
+            raise ConversionError(
+                f"{self.made.place}: a queue of {parent.path} has the name {name!r}, which cannot be kept",
+                "rename it there first: letters, digits, _ and -",
+            )
+        if name in parent.queues:
+            raise ConversionError(
+                f"{self.made.place}: {parent.path} has two queues {name}", "leave one of them"
+            )
+        self._inside(parent.add(name), element)
+
+    def _inside(self, queue: Draft, element: Element) -> None:
+        self.stated[queue.path] = stated = {}
+        if element.get("type") == "parent":
+            self.made.open_parents.add(queue.path)
+        for each in element:
+            if each.tag in _QUEUES:
+                self._tree(queue, each)
+            else:
+                stated[each.tag] = _text(each)
+
+    # -- one queue
+
+    def _queue(self, queue: Draft) -> None:
+        stated = self.stated.get(queue.path, {})
+        self._maximum(queue, stated.pop("maxResources", None))
+        self._least(queue, stated.pop("minResources", None))
+        text = stated.pop("weight", None)
+        if text is not None:
+            weight = number(text, f"weight of {queue.path}")
+            if weight == 1:
+                self.made.idle(self._name_of(queue, "weight"), text, "every queue's weight is 1")
+            elif weight > 0:
+                plain = int(weight) if weight == int(weight) else float(weight)
+                self._put(queue, "weight", plain, "weight", text)
+            else:
+                self._lost(queue, "weight", text, "a weight is above 0",
+                           "leave the queue out, or stop it: state: stopped")  # fmt: skip
+        self._rule(queue, stated)
+        self._masters(queue, stated.pop("maxAMShare", None))
+        self._largest(queue, stated.pop("maxContainerAllocation", None))
+        self._child_maximum(queue, stated.pop("maxChildResources", None))
+        self._access(queue, stated)
+        for tag, text in stated.items():
+            why, remedy = _LOST.get(
+                tag, ("Loomcard does not know it", "see whether you rely on it")
+            )
+            self._lost(queue, tag, text, why, remedy)
+
+    def _name_of(self, queue: Draft, tag: str) -> str:
+        return f"{queue.path}: {tag}"
+
+    def _put(self, queue: Draft, key: str, value: Any, tag: str, text: str, why: str = "") -> None:
+        queue.put(key, value, f"{tag} = {text}" + (f"; {why}" if why else ""))
+        self.made.converted(self._name_of(queue, tag), text, queue, key, why)
+
+    def _lost(self, queue: Draft, tag: str, text: str, why: str, remedy: str) -> None:
+        self.made.lost(self._name_of(queue, tag), text, why, remedy)
+
+    def _maximum(self, queue: Draft, text: str | None, tag: str = "maxResources") -> None:
+        general = self.defaults.get("queueMaxResourcesDefault")
+        if (
+            text is None
+            and tag == "maxResources"
+            and general is not None
+            and queue.parent is not None
+        ):
+            text, tag = general, "queueMaxResourcesDefault"
+        above = self.most.get(queue.parent.path) if queue.parent is not None else Decimal(100)
+        if text is None:
+            if above is not None:
+                self.most.setdefault(queue.path, above)
+            return
+        value = fair_value(text, self._name_of(queue, tag))
+        share = _one_percentage(value)
+        if share is not None and above is not None:
+            of_parent = min(share * 100 / above, Decimal(100)) if above else Decimal(100)
+            self.most[queue.path] = min(share, above)
+            if of_parent >= 100:
+                if tag == "maxResources":
+                    self.made.idle(self._name_of(queue, tag), text, "the parent may have no more")
+                return
+            why = "" if share == of_parent else f"{percent(share)} of the cluster"
+            self._state(queue, "maximum", percent(of_parent), tag, text, why)
+            return
+        self.most.pop(queue.path, None)
+        amounts = self._amounts(value)
+        if amounts is None:
+            self._lost(queue, tag, text, "percentages that differ need the cluster's size",
+                       "give --rm URL, or state maximum in amounts")  # fmt: skip
+        else:
+            self._state(queue, "maximum", amounts, tag, text, self._size(value))
+
+    def _state(
+        self, queue: Draft, key: str, value: Any, tag: str, text: str, why: str = ""
+    ) -> None:
+        """Set a key from a queue's own element, or from a default for all queues."""
+        if tag in self.defaults:
+            queue.put(key, value, f"{tag} = {text}")
+        else:
+            self._put(queue, key, value, tag, text, why)
+
+    def _amounts(self, value: Amounts | Percentages) -> Amounts | None:
+        if not any(isinstance(part, Decimal) for part in value.values()):
+            return {key: int(part) for key, part in value.items()}
+        if not self.whole:
+            return None
+        return of_whole({key: Decimal(part) for key, part in value.items()}, self.whole)
+
+    def _size(self, value: Amounts | Percentages) -> str:
+        shares = any(isinstance(part, Decimal) for part in value.values())
+        return "of the cluster as it is now" if shares else ""
+
+    def _least(self, queue: Draft, text: str | None) -> None:
+        if text is None:
+            return
+        value = fair_value(text, self._name_of(queue, "minResources"))
+        amounts = self._amounts(value)
+        if amounts is None:
+            self._lost(queue, "minResources", text, "a minimum in percent needs the cluster's size",
+                       "give --rm URL, or state guaranteed")  # fmt: skip
+        elif queue.parent is None:
+            self.made.idle(self._name_of(queue, "minResources"), text, "root has the whole cluster")
+        elif not any(amounts.values()):
+            self.made.idle(self._name_of(queue, "minResources"), text, "nothing is guaranteed")
+        else:
+            self.least[queue.path] = amounts
+            self._put(queue, "guaranteed", amounts, "minResources", text, self._size(value))
+
+    def _guarantees(self, queue: Draft) -> Amounts:
+        """Raise each parent's guarantee to the sum of its children's, which it must cover here."""
+        total: Amounts = {}
+        for child in queue.queues.values():
+            for key, part in self._guarantees(child).items():
+                total[key] = total.get(key, 0) + part
+        own = self.least.get(queue.path, {})
+        needed = {key: max(own.get(key, 0), total.get(key, 0)) for key in own | total}
+        if queue.parent is not None and needed != own:
+            queue.put("guaranteed", needed, "the sum of its children's, which a parent must cover")
+        return needed
+
+    def _rule(self, queue: Draft, stated: dict[str, str]) -> None:
+        for tag in ("schedulingPolicy", "schedulingMode"):
+            text = stated.pop(tag, None)
+            if text is None:
+                continue
+            rule = (
+                _RULES.get(text) or _RULES.get(text.lower()) or _RULES.get(text.rpartition(".")[2])
+            )
+            if rule is None:
+                self._lost(queue, tag, text, "there are the rules fair, drf and fifo",
+                           f"write a policy, and name it at {queue.path}")  # fmt: skip
+            else:
+                self.rules[queue.path] = rule
+                self.made.converted(
+                    self._name_of(queue, tag), text, self.made.root, "options: levels"
+                )
+
+    def _masters(self, queue: Draft, text: str | None) -> None:
+        general = self.defaults.get("queueMaxAMShareDefault")
+        if not queue.leaf:
+            if text is not None:
+                self.made.idle(self._name_of(queue, "maxAMShare"), text, "it holds at leaf queues")
+            return
+        given = text if text is not None else general
+        share = _AM_SHARE if given is None else number(given, self._name_of(queue, "maxAMShare"))
+        if share < 0:
+            if text is not None:
+                self.made.idle(self._name_of(queue, "maxAMShare"), text, "masters have no limit")
+            return
+        limit = percent(min(max(share * 100, Decimal("0.0001")), Decimal(100)))
+        if text is not None:
+            self._put(queue, "am_share", limit, "maxAMShare", text)
+        else:
+            queue.put(
+                "am_share",
+                limit,
+                "queueMaxAMShareDefault = " + (general or "0.5, FairScheduler's default"),
+            )
+
+    def _largest(self, queue: Draft, text: str | None) -> None:
+        if text is None:
+            return
+        amounts = self._amounts(fair_value(text, self._name_of(queue, "maxContainerAllocation")))
+        if amounts and all(amounts.values()):
+            self._put(queue, "maximum_allocation", amounts, "maxContainerAllocation", text)
+        else:
+            self._lost(queue, "maxContainerAllocation", text, "it has no amounts above 0",
+                       "state maximum_allocation in amounts")  # fmt: skip
+
+    def _child_maximum(self, queue: Draft, text: str | None) -> None:
+        if text is None:
+            return
+        created = queue.keys.get("auto_create")
+        value = fair_value(text, self._name_of(queue, "maxChildResources"))
+        share, amounts = _one_percentage(value), self._amounts(value)
+        if created is None:
+            self.made.idle(self._name_of(queue, "maxChildResources"), text, "no queue is created")
+        elif share is not None or amounts is not None:
+            maximum = amounts if share is None else percent(share)
+            template = created.get("template", {}) | {"maximum": maximum}
+            queue.keys["auto_create"] = created | {"template": template}
+            self.made.converted(
+                self._name_of(queue, "maxChildResources"), text, queue, "auto_create: template"
+            )
+        else:
+            self._lost(queue, "maxChildResources", text, "percentages that differ need the size",
+                       "give --rm URL, or state maximum in the template")  # fmt: skip
+
+    def _access(self, queue: Draft, stated: dict[str, str]) -> None:
+        given: dict[str, tuple[str, str] | None] = {}
+        for key, tag in _ACLS.items():
+            text = stated.pop(tag, None)
+            given[key] = None if text is None else (self._name_of(queue, tag), text)
+        self.access.convert(queue, given)
+
+    # -- the policy, and what is left
+
+    def _policy(self) -> None:
+        root = self.made.root
+        root.put("policy", "fair", "")
+        options: dict[str, Any] = {}
+        for tag in ("defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode"):
+            text = self.defaults.pop(tag, None)
+            if text is None:
+                continue
+            rule = (
+                _RULES.get(text) or _RULES.get(text.lower()) or _RULES.get(text.rpartition(".")[2])
+            )
+            if rule in (None, "fifo"):
+                self.made.lost(
+                    tag, text, "the default rule is fair or drf", "choose one of the two"
+                )
+                continue
+            options["default"] = rule
+            self.made.converted(tag, text, root, "options: default")
+        default = options.get("default", "fair")
+        levels = {path: rule for path, rule in self.rules.items() if rule != default}
+        if levels:
+            options["levels"] = levels
+        if options:
+            root.put("options", options, "schedulingPolicy of the queues")
+
+    def _user(self, element: Element) -> None:
+        name = _name(element)
+        for each in element:
+            why, remedy = _LOST.get(
+                each.tag, ("Loomcard does not know it", "see whether you rely on it")
+            )
+            self.made.lost(f"user {name}: {each.tag}", _text(each), why, remedy)
+
+    def _rest(self) -> None:
+        root = self.made.root
+        for name, text in self.settings.items():
+            why, remedy = _SETTINGS.get(
+                name.removeprefix("yarn.scheduler.fair."),
+                ("it tunes FairScheduler's own loop", "leave it"),
+            )
+            self.made.lost(name, text, why, remedy)
+        for tag, text in self.defaults.items():
+            if tag in ("queueMaxResourcesDefault", "queueMaxAMShareDefault"):
+                key = "maximum" if "Resources" in tag else "am_share"
+                self.made.converted(tag, text, root, f"{key} of the queues without one")
+            else:
+                why, remedy = _LOST.get(
+                    tag, ("Loomcard does not know it", "see whether you rely on it")
+                )
+                self.made.lost(tag, text, why, remedy)
+
+
+def _one_percentage(value: Amounts | Percentages) -> Decimal | None:
+    """Return the percentage if it is the same for all resources; None for anything else."""
+    shares = {part for part in value.values() if isinstance(part, Decimal)}
+    for_all = "" in value or {"memory_mb", "vcores"} <= set(value)
+    return next(iter(shares)) if for_all and len(shares) == 1 else None
+
+
+def _name(element: Element) -> str:
+    return element.get("name", "").strip()
+
+
+def _text(element: Element) -> str:
+    return (element.text or "").strip(" \t\r\n") if element.tag[:3] != "acl" else element.text or ""
