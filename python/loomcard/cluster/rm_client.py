@@ -177,8 +177,13 @@ class ResourceManagerClient:
         }
 
     def scheduler(self) -> Document:
-        """Return the scheduler's document: Loomcard's own, or a stock scheduler's."""
-        return self._object("cluster/scheduler", "scheduler")
+        """Return the scheduler's document: Loomcard's own, or a stock scheduler's.
+
+        Loomcard's own stands beside a document of CapacityScheduler's shape, for other clients.
+        """
+        found = self._object("cluster/scheduler", "scheduler")
+        about = found.get("schedulerInfo")
+        return {"schedulerInfo": about["loomcard"]} if about and "loomcard" in about else found
 
     def policy(self) -> Document:
         """Return the applied configuration: version, hash, source, YAML text. Loomcard only."""

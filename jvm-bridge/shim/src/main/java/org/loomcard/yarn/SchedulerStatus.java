@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
@@ -38,6 +39,7 @@ import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.status.UserStatus;
 import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.wire.EngineClock;
 
@@ -119,6 +121,33 @@ final class SchedulerStatus implements StatusSource {
   @Override
   public Map<String, Long> smallest() {
     return named(Amounts.of(yarn.getMinimumResourceCapability()));
+  }
+
+  @Override
+  public Map<String, Long> largest() {
+    return named(Amounts.of(yarn.getMaximumResourceCapability()));
+  }
+
+  @Override
+  public Map<String, Map<String, Long>> partitions() {
+    Map<String, Map<String, Long>> shown = new TreeMap<>();
+    tree.partitions().all().forEach((label, capacity) -> shown.put(label, named(capacity)));
+    return shown;
+  }
+
+  @Override
+  public Map<String, List<UserStatus>> users() {
+    Map<LoomcardQueue, Map<String, int[]>> counts = new LinkedHashMap<>();
+    for (LoomcardAttempt attempt : attempts()) {
+      int[] count = counts.computeIfAbsent(attempt.application().queue(), key -> new TreeMap<>())
+          .computeIfAbsent(attempt.getUser(), key -> new int[2]);
+      count[attempt.getLiveContainers().isEmpty() ? 1 : 0]++;
+    }
+    Map<String, List<UserStatus>> shown = new LinkedHashMap<>();
+    counts.forEach((queue, users) -> users.forEach((user, count) -> shown
+        .computeIfAbsent(queue.path(), key -> new ArrayList<>())
+        .add(new UserStatus(user, named(queue.usedBy(user)), count[0], count[1]))));
+    return shown;
   }
 
   @Override

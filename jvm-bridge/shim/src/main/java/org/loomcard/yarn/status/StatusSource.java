@@ -42,8 +42,17 @@ public interface StatusSource {
   /** The smallest container. */
   Map<String, Long> smallest();
 
+  /** The largest container. */
+  Map<String, Long> largest();
+
+  /** The capacity of the live nodes of each label; of those without one by "". */
+  Map<String, Map<String, Long>> partitions();
+
   /** What queues use now, by path. */
   Map<String, QueueStatus> queues();
+
+  /** The users with applications in each leaf queue, by its path. */
+  Map<String, List<UserStatus>> users();
 
   /** Asks that are not served, at most {@code limit} of each leaf queue listed. */
   WaitingStatus waiting(int limit);

@@ -8,7 +8,6 @@ import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -41,14 +40,11 @@ final class SchedulerDocument {
   private static final List<String> OTHER_KEYS = Arrays.asList("path", "parent", "guaranteed",
       "maximum", "state", "label_maximum_ppm");
 
-  /** Fields by their names of the earlier version; the next version removes those names. */
-  private static final Map<String, String> FORMER = former();
-
   private SchedulerDocument() {
   }
 
   /**
-   * Returns the tree from {@code type} down.
+   * Returns our own document.
    *
    * @param limit how many asks are listed of each leaf queue
    */
@@ -81,22 +77,20 @@ final class SchedulerDocument {
     total.addProperty("limit", limit);
     document.add("waiting_total", total);
     document.add("waiting", listed(waiting));
-    FORMER.forEach((former, name) -> document.add(former, document.get(name)));
     return document;
   }
 
-  private static Map<String, String> former() {
-    Map<String, String> names = new LinkedHashMap<>();
-    names.put("setup", "config");
-    names.put("grants", "allocations");
-    names.put("holds", "reservations");
-    return names;
-  }
-
-  /** Returns the tree in the envelope that every scheduler of YARN uses. */
+  /**
+   * Returns the document in the envelope that every scheduler of YARN uses: the queues as
+   * CapacityScheduler shows them, and all of ours in {@code loomcard}.
+   */
   static JsonObject enveloped(StatusSource source, int limit) {
     JsonObject scheduler = new JsonObject();
-    scheduler.add("schedulerInfo", of(source, limit));
+    JsonObject info = CapacityDocument.of(source,
+        parse(source.bridge().applied.policyConfig.json).getAsJsonObject()
+            .getAsJsonArray("queues"));
+    info.add("loomcard", of(source, limit));
+    scheduler.add("schedulerInfo", info);
     JsonObject envelope = new JsonObject();
     envelope.add("scheduler", scheduler);
     return envelope;

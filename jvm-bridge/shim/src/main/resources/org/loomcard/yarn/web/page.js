@@ -271,7 +271,7 @@ async function draw() {
     const answer = await fetch("/ws/v1/cluster/scheduler", { credentials: "same-origin" });
     const read = await answer.json();
     if (!answer.ok) throw new Error(read.message);
-    const info = read.scheduler.schedulerInfo;
+    const info = read.scheduler.schedulerInfo.loomcard;
     page.textContent = "";
     for (const part of [tiles, stalled, queues, labels, limits, reservations, waiting, reports]) {
       part(info);

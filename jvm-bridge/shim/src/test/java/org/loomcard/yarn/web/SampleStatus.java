@@ -20,6 +20,7 @@ import org.loomcard.yarn.status.QueueLimitStatus;
 import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.ReservationStatus;
 import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.status.UserStatus;
 import org.loomcard.yarn.status.WaitingApplication;
 import org.loomcard.yarn.status.WaitingStatus;
 
@@ -107,6 +108,25 @@ final class SampleStatus implements StatusSource {
   @Override
   public Map<String, Long> smallest() {
     return amounts(1024, 1);
+  }
+
+  @Override
+  public Map<String, Long> largest() {
+    return amounts(8192, 8);
+  }
+
+  @Override
+  public Map<String, Map<String, Long>> partitions() {
+    Map<String, Map<String, Long>> partitions = new LinkedHashMap<>();
+    partitions.put("", amounts(20480, 20));
+    partitions.put("gpu", amounts(4096, 4));
+    return partitions;
+  }
+
+  @Override
+  public Map<String, List<UserStatus>> users() {
+    return Collections.singletonMap("root.a",
+        Collections.singletonList(new UserStatus("alice", amounts(6144, 3), 1, 1)));
   }
 
   @Override

@@ -1,0 +1,433 @@
+package org.loomcard.yarn.web;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonPrimitive;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
+import org.loomcard.yarn.status.LabelStatus;
+import org.loomcard.yarn.status.QueueStatus;
+import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.status.UserStatus;
+
+/**
+ * The queues in the shape that CapacityScheduler's document has, for clients that know no other:
+ * capacities in percent of the parent and of the cluster, use, users, partitions. Where no queue of
+ * a level states a guarantee, the level is in CapacityScheduler's weight mode.
+ */
+final class CapacityDocument {
+  private static final double PERCENT = 100;
+  private static final double PPM_PER_PERCENT = 10_000;
+  private static final String DEFAULT_PARTITION = "";
+  private static final int NOT_SET = -1;
+
+  private final StatusSource source;
+  private final JsonArray specs;
+  private final Map<String, QueueStatus> statuses;
+  private final Map<String, List<UserStatus>> users;
+  private final Map<String, Map<String, Long>> partitions;
+  private final Map<String, Long> largest;
+  private final boolean byMemory;
+  private final List<List<Integer>> below = new ArrayList<>();
+
+  private CapacityDocument(StatusSource source, JsonArray specs) {
+    this.source = source;
+    this.specs = specs;
+    statuses = source.queues();
+    users = source.users();
+    partitions = source.partitions();
+    largest = source.largest();
+    JsonElement calculator = spec(0).getAsJsonObject("options").get("calculator");
+    byMemory = calculator != null && calculator.getAsString().equals("memory");
+    for (int i = 0; i < specs.size(); i++) {
+      below.add(new ArrayList<Integer>());
+      JsonElement parent = spec(i).get("parent");
+      if (!parent.isJsonNull()) {
+        below.get(parent.getAsInt()).add(i);
+      }
+    }
+  }
+
+  /**
+   * Returns the document of the root queue.
+   *
+   * @param specs the queues of the compiled policy configuration
+   */
+  static JsonObject of(StatusSource source, JsonArray specs) {
+    CapacityDocument queues = new CapacityDocument(source, specs);
+    JsonObject root = queues.queue(0, new Shares(PERCENT, PERCENT, PERCENT, PERCENT));
+    JsonObject document = new JsonObject();
+    document.addProperty("type", "capacityScheduler");
+    for (Map.Entry<String, JsonElement> each : root.entrySet()) {
+      if (!each.getKey().equals("type")) {
+        document.add(each.getKey(), each.getValue());
+      }
+    }
+    document.add("health", queues.health());
+    document.add("maximumAllocation", resource(queues.largest));
+    document.add("minimumAllocation", resource(source.smallest()));
+    return document;
+  }
+
+  /** A queue's capacity and maximum, in percent of its parent's and of the cluster. */
+  private static final class Shares {
+    private final double capacity;
+    private final double maximum;
+    private final double ofCluster;
+    private final double maximumOfCluster;
+
+    private Shares(double capacity, double maximum, double ofCluster, double maximumOfCluster) {
+      this.capacity = capacity;
+      this.maximum = maximum;
+      this.ofCluster = ofCluster;
+      this.maximumOfCluster = maximumOfCluster;
+    }
+  }
+
+  private JsonObject queue(int index, Shares shares) {
+    JsonObject spec = spec(index);
+    String path = spec.get("path").getAsString();
+    QueueStatus status = statuses.get(path);
+    boolean leaf = spec.get("leaf").getAsBoolean();
+    JsonObject shown = new JsonObject();
+    if (leaf) {
+      shown.addProperty("type", "capacitySchedulerLeafQueueInfo");
+    }
+    shown.addProperty("queuePath", path);
+    shown.addProperty("queueName", path.substring(path.lastIndexOf('.') + 1));
+    Map<String, Long> used = used(status, DEFAULT_PARTITION);
+    double usedOfCluster = part(used, whole(DEFAULT_PARTITION));
+    addShares(shown, shares, usedOfCluster);
+    boolean weighted = isWeighted(index);
+    shown.addProperty("weight", weighted ? spec.get("weight").getAsDouble() : NOT_SET);
+    shown.addProperty("normalizedWeight", weighted ? shares.capacity / PERCENT : 0);
+    shown.addProperty("isAbsoluteResource", !spec.getAsJsonObject("guaranteed").has("ppm"));
+    shown.addProperty("mode", weighted ? "weight"
+        : spec.getAsJsonObject("guaranteed").has("ppm") ? "percentage" : "absolute");
+    shown.addProperty("queueType", leaf ? "leaf" : "parent");
+    shown.addProperty("state", state(status));
+    shown.addProperty("maxParallelApps", Integer.MAX_VALUE);
+    shown.addProperty("numApplications", status == null ? 0 : status.applications);
+    shown.add("resourcesUsed", resource(used));
+    shown.addProperty("hideReservationQueues", false);
+    shown.add("nodeLabels", labels(spec));
+    shown.addProperty("allocatedContainers", status == null ? 0 : status.containers);
+    shown.addProperty("reservedContainers", 0);
+    shown.add("capacities", wrapped("queueCapacitiesByPartition", capacities(spec, status, shares)));
+    shown.add("resources", wrapped("resourceUsagesByPartition", uses(status)));
+    shown.add("minEffectiveCapacity", resource(status == null ? null : status.guaranteed));
+    shown.add("maxEffectiveCapacity", resource(status == null ? null : status.maximum));
+    shown.add("maximumAllocation", resource(largest));
+    shown.add("queueAcls", wrapped("queueAcl", acls(spec)));
+    shown.addProperty("queuePriority", 0);
+    shown.addProperty("defaultPriority", number(spec, "default_priority", 0));
+    shown.addProperty("maxApplicationLifetime", number(spec, "maximum_lifetime_s", NOT_SET));
+    shown.addProperty("defaultApplicationLifetime", number(spec, "default_lifetime_s", NOT_SET));
+    shown.addProperty("preemptionDisabled", true);
+    shown.addProperty("intraQueuePreemptionDisabled", true);
+    if (leaf) {
+      addLeaf(shown, spec, path, status, shares);
+    } else {
+      shown.addProperty("orderingPolicyInfo", "utilization");
+      shown.add("queues", wrapped("queue", children(index, shares)));
+    }
+    return shown;
+  }
+
+  private static void addShares(JsonObject shown, Shares shares, double usedOfCluster) {
+    shown.addProperty("capacity", shares.capacity);
+    shown.addProperty("usedCapacity",
+        shares.ofCluster == 0 ? 0 : usedOfCluster / shares.ofCluster * PERCENT);
+    shown.addProperty("maxCapacity", shares.maximum);
+    shown.addProperty("absoluteCapacity", shares.ofCluster);
+    shown.addProperty("absoluteMaxCapacity", shares.maximumOfCluster);
+    shown.addProperty("absoluteUsedCapacity", usedOfCluster);
+  }
+
+  private JsonArray children(int index, Shares shares) {
+    JsonArray children = new JsonArray();
+    double weights = 0;
+    for (int child : below.get(index)) {
+      weights += spec(child).get("weight").getAsDouble();
+    }
+    Map<String, Long> cluster = source.capacity();
+    for (int child : below.get(index)) {
+      JsonObject spec = spec(child);
+      double capacity = isWeighted(child) ? PERCENT * spec.get("weight").getAsDouble() / weights
+          : share(spec.getAsJsonObject("guaranteed"), cluster, shares.ofCluster);
+      double maximum = share(spec.getAsJsonObject("maximum"), cluster, shares.maximumOfCluster);
+      children.add(queue(child, new Shares(capacity, maximum,
+          capacity * shares.ofCluster / PERCENT, maximum * shares.maximumOfCluster / PERCENT)));
+    }
+    return children;
+  }
+
+  /** Returns a limit in percent of the parent's, which is {@code parent} percent of the cluster. */
+  private double share(JsonObject limit, Map<String, Long> cluster, double parent) {
+    if (limit.has("ppm")) {
+      return limit.get("ppm").getAsDouble() / PPM_PER_PERCENT;
+    }
+    Map<String, Long> amounts = new LinkedHashMap<>();
+    limit.getAsJsonObject("amounts").entrySet()
+        .forEach(each -> amounts.put(each.getKey(), each.getValue().getAsLong()));
+    return parent == 0 ? 0 : Math.min(PERCENT, part(amounts, cluster) / parent * PERCENT);
+  }
+
+  /** Returns what part of the whole the amounts are, in percent: of memory, or of the largest. */
+  private double part(Map<String, Long> amounts, Map<String, Long> whole) {
+    double part = 0;
+    for (Map.Entry<String, Long> each : amounts.entrySet()) {
+      long of = whole.getOrDefault(each.getKey(), 0L);
+      if (of > 0 && (!byMemory || each.getKey().equals("memory_mb"))) {
+        part = Math.max(part, PERCENT * each.getValue() / of);
+      }
+    }
+    return part;
+  }
+
+  /** Whether no queue beside this one states a guarantee: then weights divide the parent's. */
+  private boolean isWeighted(int index) {
+    JsonElement parent = spec(index).get("parent");
+    if (parent.isJsonNull()) {
+      return false;
+    }
+    for (int sibling : below.get(parent.getAsInt())) {
+      JsonObject guaranteed = spec(sibling).getAsJsonObject("guaranteed");
+      if (!guaranteed.has("ppm") || guaranteed.get("ppm").getAsInt() > 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void addLeaf(JsonObject shown, JsonObject spec, String path, QueueStatus status,
+      Shares shares) {
+    JsonObject options = spec.getAsJsonObject("options");
+    int active = 0;
+    int pending = 0;
+    JsonArray listed = new JsonArray();
+    for (UserStatus user : users.getOrDefault(path, Collections.<UserStatus>emptyList())) {
+      active += user.active;
+      pending += user.pending;
+      JsonObject each = new JsonObject();
+      each.addProperty("username", user.user);
+      each.add("resourcesUsed", resource(user.used));
+      each.addProperty("numActiveApplications", user.active);
+      each.addProperty("numPendingApplications", user.pending);
+      each.add("userResourceLimit", resource(status == null ? null : status.maximum));
+      each.addProperty("userWeight", 1.0);
+      each.addProperty("isActive", user.active + user.pending > 0);
+      listed.add(each);
+    }
+    shown.addProperty("orderingPolicyInfo", options.has("ordering")
+        ? options.get("ordering").getAsString() : "fifo");
+    shown.addProperty("numActiveApplications", active);
+    shown.addProperty("numPendingApplications", pending);
+    shown.addProperty("numContainers", status == null ? 0 : status.containers);
+    shown.addProperty("pendingContainers", 0);
+    shown.addProperty("maxApplications", number(spec, "maximum_applications", Integer.MAX_VALUE));
+    shown.addProperty("maxApplicationsPerUser",
+        number(spec, "maximum_applications_per_user", Integer.MAX_VALUE));
+    shown.addProperty("userLimit", options.has("minimum_user_limit_percent")
+        ? options.get("minimum_user_limit_percent").getAsDouble() : PERCENT);
+    shown.addProperty("userLimitFactor", options.has("user_limit_factor")
+        ? options.get("user_limit_factor").getAsDouble() : 1);
+    shown.add("users", wrapped("user", listed));
+    double amShare = spec.get("am_share_ppm").getAsDouble() / PPM_PER_PERCENT / PERCENT;
+    shown.addProperty("configuredMaxAMResourceLimit", amShare);
+    shown.add("AMResourceLimit", resource(scaled(status, amShare)));
+    shown.add("userAMResourceLimit", resource(scaled(status, amShare)));
+    shown.add("usedAMResource", resource(status == null ? null : status.state.usedByAms));
+    shown.addProperty("isAutoCreatedLeafQueue", false);
+  }
+
+  private static Map<String, Long> scaled(QueueStatus status, double part) {
+    Map<String, Long> scaled = new LinkedHashMap<>();
+    if (status != null) {
+      status.maximum.forEach((name, amount) -> scaled.put(name, (long) (amount * part)));
+    }
+    return scaled;
+  }
+
+  private JsonArray capacities(JsonObject spec, QueueStatus status, Shares shares) {
+    JsonArray found = new JsonArray();
+    for (String partition : shownPartitions(status)) {
+      JsonObject shown = new JsonObject();
+      shown.addProperty("partitionName", partition);
+      boolean named = !partition.equals(DEFAULT_PARTITION);
+      Shares here = named ? onLabel(spec, partition, status) : shares;
+      addShares(shown, here, part(used(status, partition), whole(partition)));
+      shown.addProperty("maxAMLimitPercentage",
+          spec.get("am_share_ppm").getAsDouble() / PPM_PER_PERCENT);
+      shown.add("effectiveMinResource", resource(named ? labelled(status, partition, true)
+          : status == null ? null : status.guaranteed));
+      shown.add("effectiveMaxResource", resource(named ? labelled(status, partition, false)
+          : status == null ? null : status.maximum));
+      found.add(shown);
+    }
+    return found;
+  }
+
+  private Shares onLabel(JsonObject spec, String label, QueueStatus status) {
+    Map<String, Long> whole = whole(label);
+    Map<String, Long> least = labelled(status, label, true);
+    Map<String, Long> most = labelled(status, label, false);
+    double capacity = ppm(spec, "label_guaranteed_ppm", label, 0);
+    double maximum = ppm(spec, "label_maximum_ppm", label, PERCENT);
+    return new Shares(capacity, maximum, part(least, whole), most.isEmpty() ? PERCENT
+        : part(most, whole));
+  }
+
+  private static double ppm(JsonObject spec, String key, String label, double absent) {
+    JsonElement found = spec.has(key) ? spec.getAsJsonObject(key).get(label) : null;
+    return found == null ? absent : found.getAsDouble() / PPM_PER_PERCENT;
+  }
+
+  private static Map<String, Long> labelled(QueueStatus status, String label, boolean least) {
+    LabelStatus found = status == null ? null : status.state.labels.get(label);
+    Map<String, Long> amounts = found == null ? null : least ? found.guaranteed : found.maximum;
+    return amounts == null ? Collections.<String, Long>emptyMap() : amounts;
+  }
+
+  private JsonArray uses(QueueStatus status) {
+    JsonArray found = new JsonArray();
+    for (String partition : shownPartitions(status)) {
+      JsonObject shown = new JsonObject();
+      shown.addProperty("partitionName", partition);
+      shown.add("used", resource(used(status, partition)));
+      shown.add("reserved", resource(null));
+      boolean named = !partition.equals(DEFAULT_PARTITION);
+      shown.add("pending", resource(named || status == null ? null : status.pending));
+      shown.add("amUsed", resource(named || status == null ? null : status.state.usedByAms));
+      found.add(shown);
+    }
+    return found;
+  }
+
+  private TreeSet<String> shownPartitions(QueueStatus status) {
+    TreeSet<String> shown = new TreeSet<>(partitions.keySet());
+    shown.add(DEFAULT_PARTITION);
+    if (status != null) {
+      shown.addAll(status.state.labels.keySet());
+    }
+    return shown;
+  }
+
+  private Map<String, Long> whole(String partition) {
+    Map<String, Long> found = partitions.get(partition);
+    return found == null ? Collections.<String, Long>emptyMap() : found;
+  }
+
+  /** Returns what a queue uses of the nodes of a label; of those without one for the default. */
+  private static Map<String, Long> used(QueueStatus status, String partition) {
+    if (status == null) {
+      return Collections.emptyMap();
+    }
+    if (!partition.equals(DEFAULT_PARTITION)) {
+      LabelStatus label = status.state.labels.get(partition);
+      return label == null ? Collections.<String, Long>emptyMap() : label.used;
+    }
+    Map<String, Long> left = new LinkedHashMap<>(status.used);
+    for (LabelStatus label : status.state.labels.values()) {
+      label.used.forEach((name, amount) -> left.merge(name, -amount, Long::sum));
+    }
+    return left;
+  }
+
+  private static String state(QueueStatus status) {
+    return status == null ? "RUNNING" : status.state.name.toUpperCase(Locale.ROOT);
+  }
+
+  private static JsonArray labels(JsonObject spec) {
+    if (spec.has("labels")) {
+      return spec.getAsJsonArray("labels");
+    }
+    JsonArray all = new JsonArray();
+    all.add(new JsonPrimitive("*"));
+    return all;
+  }
+
+  private static JsonArray acls(JsonObject spec) {
+    JsonArray acls = new JsonArray();
+    for (String[] each : new String[][] {{"ADMINISTER_QUEUE", "administer"},
+        {"APPLICATION_MAX_PRIORITY", ""}, {"SUBMIT_APP", "submit"}}) {
+      JsonObject acl = new JsonObject();
+      acl.addProperty("accessType", each[0]);
+      acl.addProperty("accessControlList",
+          each[1].isEmpty() ? "*" : acl(spec.getAsJsonArray(each[1])));
+      acls.add(acl);
+    }
+    return acls;
+  }
+
+  /** Returns a list as YARN writes it: users, a space, groups. */
+  private static String acl(JsonArray names) {
+    List<String> submitters = new ArrayList<>();
+    List<String> groups = new ArrayList<>();
+    for (JsonElement each : names) {
+      String name = each.getAsString();
+      if (name.equals("*")) {
+        return "*";
+      }
+      if (name.startsWith("group:")) {
+        groups.add(name.substring("group:".length()));
+      } else {
+        submitters.add(name);
+      }
+    }
+    return String.join(",", submitters) + " " + String.join(",", groups);
+  }
+
+  private JsonObject health() {
+    JsonObject health = new JsonObject();
+    health.addProperty("lastrun", source.startedAtMs());
+    health.add("operationsInfo", new JsonArray());
+    health.add("lastRunDetails", new JsonArray());
+    return health;
+  }
+
+  private static long number(JsonObject spec, String key, long absent) {
+    return spec.has(key) ? spec.get(key).getAsLong() : absent;
+  }
+
+  private static JsonObject wrapped(String name, JsonArray list) {
+    JsonObject wrapped = new JsonObject();
+    wrapped.add(name, list);
+    return wrapped;
+  }
+
+  private JsonObject spec(int index) {
+    return specs.get(index).getAsJsonObject();
+  }
+
+  /** Returns amounts as YARN's documents have them. */
+  private static JsonObject resource(Map<String, Long> amounts) {
+    Map<String, Long> known = amounts == null ? Collections.<String, Long>emptyMap() : amounts;
+    JsonObject resource = new JsonObject();
+    resource.addProperty("memory", known.getOrDefault("memory_mb", 0L));
+    resource.addProperty("vCores", known.getOrDefault("vcores", 0L));
+    JsonArray all = new JsonArray();
+    Map<String, Long> shown = new LinkedHashMap<>();
+    shown.put("memory_mb", 0L);
+    shown.put("vcores", 0L);
+    shown.putAll(known);
+    for (Map.Entry<String, Long> each : shown.entrySet()) {
+      boolean memory = each.getKey().equals("memory_mb");
+      JsonObject one = new JsonObject();
+      one.add("attributes", new JsonObject());
+      one.addProperty("name", memory ? "memory-mb" : each.getKey());
+      one.addProperty("resourceType", "COUNTABLE");
+      one.addProperty("units", memory ? "Mi" : "");
+      one.addProperty("value", each.getValue());
+      all.add(one);
+    }
+    resource.add("resourceInformations", wrapped("resourceInformation", all));
+    return resource;
+  }
+}
