@@ -11,6 +11,7 @@ RUN = (
     "README.md",
     "docs/start/quickstart.md",
     "docs/operate/embedded.md",
+    "docs/operate/from-stock.md",
     "docs/policies/overview.md",
     "docs/simulate/dag.md",
     "docs/simulate/simulator.md",

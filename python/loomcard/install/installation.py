@@ -27,6 +27,8 @@ BACKUP: Final = "yarn-site.xml.before-loomcard"
 RECORD: Final = "loomcard-install.json"
 SETUP: Final = "loomcard-setup.json"
 SCHEDULER_KEY: Final = "yarn.resourcemanager.scheduler.class"
+PROMETHEUS_KEY: Final = "hadoop.prometheus.endpoint.enabled"
+"""Whether the metrics can be read at /prom; Hadoop's default is no."""
 FORMER_KEYS: Final = (
     "yarn.http.rmwebapp.scheduler.page.class",
     "yarn.webapp.custom.webservice.class",
@@ -141,7 +143,10 @@ def _wanted(wishes: Wishes, present: HadoopConf) -> dict[str, str]:
         str(wishes.conf_dir), str(state), wishes.python, str(state / "policy.yml")
     )
     keys["setup.path"] = str(wishes.conf_dir / SETUP)
-    wanted = {SCHEDULER_KEY: LOOMCARD_SCHEDULER}
+    wanted = {
+        SCHEDULER_KEY: LOOMCARD_SCHEDULER,
+        PROMETHEUS_KEY: present.raw(PROMETHEUS_KEY) or "true",
+    }
     for key, value in keys.items():
         name = f"loomcard.{key}"
         # The administrator's values stay; the interpreter is this installation's.

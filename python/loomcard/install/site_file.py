@@ -132,13 +132,17 @@ class SiteFile:
         return self._data[slice(*block.value_span)].decode() == change.new
 
     def undone(self, changes: Iterable[Change]) -> bytes:
-        """Return the file without these changes. A class that the administrator has set since, and
+        """Return the file without these changes. A value that the administrator has set since, and
         that is not ours, stays.
         """
         edits = []
         for change in changes:
             block = self._block(change.name)
-            ours = change.name.startswith("loomcard.") or OURS in ((block and block.value) or "")
+            ours = (
+                change.name.startswith("loomcard.")
+                or OURS in ((block and block.value) or "")
+                or self.carries(change)
+            )
             if block is None or not ours:
                 continue
             if change.old is None:

@@ -489,7 +489,7 @@ class _Converter:
                 self.made.idle(name, text, "capacity orders the queues by utilization, too")
             else:
                 self.made.lost(
-                    name, text, "capacity orders queues by utilization and knows no queue's priority",
+                    name, text, "it orders queues by utilization and knows no queue's priority",
                     "give the urgent queue a larger guarantee, or a policy of your own at the root",
                 )  # fmt: skip
             return

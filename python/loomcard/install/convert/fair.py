@@ -133,7 +133,7 @@ class _Converter:
         name = _name(element)
         if not re.fullmatch(QUEUE_NAME, name) or name == ROOT:
             raise ConversionError(
-                f"{self.made.place}: a queue of {parent.path} has the name {name!r}, which cannot be kept",
+                f"{self.made.place}: the name {name!r} below {parent.path} cannot be kept",
                 "rename it there first: letters, digits, _ and -",
             )
         if name in parent.queues:

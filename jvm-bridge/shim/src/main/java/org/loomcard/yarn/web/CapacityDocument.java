@@ -119,7 +119,8 @@ final class CapacityDocument {
     shown.add("nodeLabels", labels(spec));
     shown.addProperty("allocatedContainers", status == null ? 0 : status.containers);
     shown.addProperty("reservedContainers", 0);
-    shown.add("capacities", wrapped("queueCapacitiesByPartition", capacities(spec, status, shares)));
+    shown.add("capacities",
+        wrapped("queueCapacitiesByPartition", capacities(spec, status, shares)));
     shown.add("resources", wrapped("resourceUsagesByPartition", uses(status)));
     shown.add("minEffectiveCapacity", resource(status == null ? null : status.guaranteed));
     shown.add("maxEffectiveCapacity", resource(status == null ? null : status.maximum));
@@ -191,15 +192,21 @@ final class CapacityDocument {
     return part;
   }
 
-  /** Whether no queue beside this one states a guarantee: then weights divide the parent's. */
   private boolean isWeighted(int index) {
-    JsonElement parent = spec(index).get("parent");
+    return isWeighted(specs, index);
+  }
+
+  /** Whether no queue beside this one states a guarantee: then weights divide the parent's. */
+  static boolean isWeighted(JsonArray specs, int index) {
+    JsonElement parent = specs.get(index).getAsJsonObject().get("parent");
     if (parent.isJsonNull()) {
       return false;
     }
-    for (int sibling : below.get(parent.getAsInt())) {
-      JsonObject guaranteed = spec(sibling).getAsJsonObject("guaranteed");
-      if (!guaranteed.has("ppm") || guaranteed.get("ppm").getAsInt() > 0) {
+    for (JsonElement each : specs) {
+      JsonObject sibling = each.getAsJsonObject();
+      JsonObject guaranteed = sibling.getAsJsonObject("guaranteed");
+      if (sibling.get("parent").equals(parent)
+          && (!guaranteed.has("ppm") || guaranteed.get("ppm").getAsInt() > 0)) {
         return false;
       }
     }
@@ -367,7 +374,7 @@ final class CapacityDocument {
   }
 
   /** Returns a list as YARN writes it: users, a space, groups. */
-  private static String acl(JsonArray names) {
+  static String acl(JsonArray names) {
     List<String> submitters = new ArrayList<>();
     List<String> groups = new ArrayList<>();
     for (JsonElement each : names) {

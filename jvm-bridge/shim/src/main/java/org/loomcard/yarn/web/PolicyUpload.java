@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger;
 import org.apache.http.NameValuePair;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 import org.loomcard.yarn.config.AppliedConfig;
@@ -37,6 +38,9 @@ final class PolicyUpload {
   private static final int LONGEST_LOGGED = 1000;
   private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cntrl}\\u2028\\u2029]");
   private static final Logger LOG = LoggerFactory.getLogger(PolicyUpload.class);
+  private static final String APPLY = "Apply Policy Configuration";
+  private static final String ROLL_BACK = "Roll Back Policy Configuration";
+  private static final String AUDITED = "LoomcardScheduler";
   private static final int OK = 200;
   private static final int BAD = 400;
   private static final int FORBIDDEN = 403;
@@ -81,6 +85,8 @@ final class PolicyUpload {
     if (denial != null) {
       LOG.warn("A policy of {} was not applied: {}", printable(caller.user),
           printable(denial.message));
+      RMAuditLogger.logFailure(printable(caller.user), APPLY, "", AUDITED,
+          printable(denial.message));
       return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
     }
     if (name.isEmpty() || name.length() > LONGEST_NAME || !printable(name).equals(name)) {
@@ -112,6 +118,7 @@ final class PolicyUpload {
     ConfigSwapResult answer = source.apply(yaml, name, caller.user);
     LOG.info("Policy {} of {}: {} ({})", name, printable(caller.user), answer.outcome,
         printable(answer.message));
+    audit(caller, APPLY, answer);
     return reply(answer);
   }
 
@@ -154,7 +161,19 @@ final class PolicyUpload {
     ConfigSwapResult answer = source.apply(target.yaml, target.policyConfig.source, caller.user);
     LOG.info("Policy version {} again, for {}: {} ({})", target.version,
         printable(caller.user), answer.outcome, printable(answer.message));
+    audit(caller, ROLL_BACK, answer);
     return reply(answer);
+  }
+
+  /** Writes one line for a change of the configuration, done or not, to YARN's audit log. */
+  private static void audit(Caller caller, String operation, ConfigSwapResult answer) {
+    if (answer.outcome == ConfigSwapResult.Outcome.APPLIED) {
+      RMAuditLogger.logSuccess(printable(caller.user), operation,
+          AUDITED + " version " + answer.version + " hash " + answer.hash);
+    } else {
+      RMAuditLogger.logFailure(printable(caller.user), operation, "", AUDITED,
+          printable(answer.message));
+    }
   }
 
   /**

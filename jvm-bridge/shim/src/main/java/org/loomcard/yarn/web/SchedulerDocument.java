@@ -86,14 +86,22 @@ final class SchedulerDocument {
    */
   static JsonObject enveloped(StatusSource source, int limit) {
     JsonObject scheduler = new JsonObject();
-    JsonObject info = CapacityDocument.of(source,
-        parse(source.bridge().applied.policyConfig.json).getAsJsonObject()
-            .getAsJsonArray("queues"));
+    JsonObject info = CapacityDocument.of(source, specs(source));
     info.add("loomcard", of(source, limit));
     scheduler.add("schedulerInfo", info);
     JsonObject envelope = new JsonObject();
     envelope.add("scheduler", scheduler);
     return envelope;
+  }
+
+  /** Returns the queues as properties of CapacityScheduler. */
+  static JsonObject conf(StatusSource source) {
+    return SchedulerConf.of(specs(source));
+  }
+
+  private static JsonArray specs(StatusSource source) {
+    return parse(source.bridge().applied.policyConfig.json).getAsJsonObject()
+        .getAsJsonArray("queues");
   }
 
   /** Returns the policy in force: version, hash, source and its YAML. */

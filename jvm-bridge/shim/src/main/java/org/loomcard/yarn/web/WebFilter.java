@@ -33,6 +33,8 @@ public final class WebFilter implements Filter {
   private static final Logger LOG = LoggerFactory.getLogger(WebFilter.class);
   private static final String PAGE = "/cluster/scheduler";
   private static final String DOCUMENT = "/ws/v1/cluster/scheduler";
+  private static final String CONF = "/ws/v1/cluster/scheduler-conf";
+  private static final String VALIDATE = CONF + "/validate";
   private static final String POLICY = "/ws/v1/cluster/loomcard/policy";
   private static final String EXPLAIN = "/ws/v1/cluster/loomcard/explain";
   private static final String HISTORY = POLICY + "/history";
@@ -46,6 +48,8 @@ public final class WebFilter implements Filter {
 
   static {
     METHODS.put(DOCUMENT, "GET, HEAD");
+    METHODS.put(CONF, "GET, HEAD");
+    METHODS.put(VALIDATE, "POST");
     METHODS.put(POLICY, "GET, HEAD, PUT");
     METHODS.put(EXPLAIN, "GET, HEAD");
     METHODS.put(HISTORY, "GET, HEAD");
@@ -117,6 +121,8 @@ public final class WebFilter implements Filter {
       document(status, query(request), response);
     } else if (path.equals(EXPLAIN)) {
       explanation(status, query(request), response);
+    } else if (path.equals(CONF)) {
+      send(response, HttpServletResponse.SC_OK, SchedulerDocument.conf(status));
     } else if (path.equals(HISTORY)) {
       send(response, HttpServletResponse.SC_OK, new PolicyHistory(status.history()).document());
     } else if (method.equals("PUT") || method.equals("POST")) {
@@ -132,9 +138,11 @@ public final class WebFilter implements Filter {
     PolicyUpload upload = new PolicyUpload(conf, status);
     List<NameValuePair> query = query(request);
     Caller caller = Caller.of(conf, request);
-    return path.equals(ROLLBACK) ? upload.rollback(caller, first(query, "version", null))
-        : upload.put(caller, first(query, "name", "policy.yml"), PolicyUpload.dryRun(query),
-            request.getInputStream());
+    if (path.equals(ROLLBACK)) {
+      return upload.rollback(caller, first(query, "version", null));
+    }
+    return upload.put(caller, first(query, "name", "policy.yml"),
+        path.equals(VALIDATE) ? "true" : PolicyUpload.dryRun(query), request.getInputStream());
   }
 
   /** Sends the scheduler's document; {@code limit} says how many asks of a leaf queue it lists. */

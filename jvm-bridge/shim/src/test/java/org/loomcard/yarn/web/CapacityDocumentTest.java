@@ -15,6 +15,17 @@ public final class CapacityDocumentTest {
         .getAsJsonObject("schedulerInfo");
   }
 
+  @Test
+  public void configurationIsPropertiesOfCapacityScheduler() {
+    String conf = SchedulerDocument.conf(new SampleStatus()).toString();
+    assertTrue(conf, conf.contains(
+        "{\"name\":\"yarn.scheduler.capacity.root.queues\",\"value\":\"a\"}"));
+    assertTrue(conf, conf.contains(
+        "{\"name\":\"yarn.scheduler.capacity.root.a.capacity\",\"value\":\"50.0\"}"));
+    assertTrue(conf, conf.contains(
+        "{\"name\":\"yarn.scheduler.capacity.root.a.state\",\"value\":\"STOPPED\"}"));
+  }
+
   private static JsonObject leaf() {
     return root().getAsJsonObject("queues").getAsJsonArray("queue").get(0).getAsJsonObject();
   }

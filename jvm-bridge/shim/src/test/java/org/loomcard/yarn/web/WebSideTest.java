@@ -187,7 +187,7 @@ public final class WebSideTest {
 
   private static JsonNode recoveredMs() throws Exception {
     return JSON.readTree(manager.get("/ws/v1/cluster/scheduler", "application/json").body)
-        .path("scheduler").path("schedulerInfo").path("loomcard").path("bridge").get("recovered_ms");
+        .at("/scheduler/schedulerInfo/loomcard/bridge").get("recovered_ms");
   }
 
   /** A reader may say how many asks of each queue it wants; nonsense is refused with the bounds. */
@@ -197,7 +197,7 @@ public final class WebSideTest {
     RunningRm.Answer few = manager.get("/ws/v1/cluster/scheduler?limit=0", "application/json");
     assertEquals(200, few.status);
     assertEquals("{\"applications\":7,\"asks\":2000000,\"containers\":3000000,\"limit\":0}",
-        JSON.readTree(few.body).path("scheduler").path("schedulerInfo").path("loomcard").path("waiting_total")
+        JSON.readTree(few.body).at("/scheduler/schedulerInfo/loomcard/waiting_total")
             .toString());
     assertEquals(200, manager.get("/ws/v1/cluster/scheduler", "*/*").status);
     assertEquals(Arrays.asList(0, 100), STATUS.limits);
