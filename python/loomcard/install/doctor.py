@@ -193,7 +193,11 @@ def _resource_manager(rm: str) -> Iterator[Check]:
     except RestError as error:
         yield Check("ResourceManager", str(error), error.hint)
         return
-    yield Check("versions", f"Hadoop {info.get('hadoopVersion', '?')}")
+    hadoop = info.get("hadoopVersion", "?")
+    yield Check("versions", f"Hadoop {hadoop}")
+    lacking = (document.get("hadoop") or {}).get("lacking")
+    if lacking:
+        yield Check("features", f"Hadoop {hadoop} lacks: {', '.join(lacking)}")
     bridge = (document.get("bridge") or {}).get("state")
     if bridge is None:
         said = f"another scheduler runs: {document.get('type', '?')}"

@@ -297,6 +297,9 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         room = amounts(reservation["resource"])
         application, queue = reservation["application"], reservation["queue"]
         out.print(f"{room} on {reservation['node']} reserved for {application} in {queue}")
+    hadoop = scheduler.get("hadoop", {})
+    if hadoop.get("lacking"):
+        out.print(f"Hadoop {hadoop['version']} lacks: {', '.join(hadoop['lacking'])}")
     _print_queues(out, scheduler["queues"])
     for section in tables(scheduler["queues"]):
         shown = Table(title=printable(section.title) or None, title_justify="left")

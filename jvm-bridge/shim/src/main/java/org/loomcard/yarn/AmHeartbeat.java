@@ -85,7 +85,7 @@ final class AmHeartbeat {
       }
       release(attempt, releases, 0);
       if (!asks.isEmpty()) {
-        attempt.updateResourceRequests(slices.get(0));
+        attempt.updateAsks(slices.get(0));
       }
       attempt.updateBlacklist(blacklistAdditions, blacklistRemovals);
     }
@@ -105,7 +105,7 @@ final class AmHeartbeat {
     for (int i = 1; i < slices.size(); i++) {
       try (AutoCloseableLock held = readLock.acquire()) {
         if (!attempt.isStopped()) {
-          attempt.updateResourceRequests(slices.get(i));
+          attempt.updateAsks(slices.get(i));
         }
       }
     }

@@ -26,6 +26,7 @@ import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.AutoQueues;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -77,7 +78,7 @@ final class ApplicationLifecycle {
       if (application == null || known == null) {
         return;
       }
-      known.queue().getAbstractUsersManager().deactivateApplication(known.user(), id);
+      known.queue().users().deactivateApplication(known.user(), id);
       application.stop(state);
       cluster.finishApplication(known, String.valueOf(state));
     }
@@ -93,7 +94,7 @@ final class ApplicationLifecycle {
         return;
       }
       LoomcardAttempt attempt = cluster.addAttempt(known, id, rmContext);
-      attempt.setPriority(application.getPriority());
+      attempt.setPriority(Priority.newInstance(known.priority()));
       if (keepsContainers && application.getCurrentAppAttempt() != null) {
         attempt.transferStateFromPreviousAttempt(application.getCurrentAppAttempt());
       }
@@ -205,7 +206,7 @@ final class ApplicationLifecycle {
     try (AutoCloseableLock held = writeLock.acquire()) {
       SchedulerApplication<LoomcardAttempt> live = applications.get(id);
       if (live != null) {
-        live.setPriority(priority);
+        YarnRecords.setPriority(live, priority);
         cluster.changeApplication(application, application.queue(), priority.getPriority());
       }
     }

@@ -12,6 +12,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.hadoop.HadoopCalls;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.state.AskRows;
 import org.loomcard.yarn.state.LoomcardAttempt;
@@ -195,7 +196,7 @@ final class AskLimits {
     LOG.warn("{}", message);
     RMAppAttempt known = attempt.appAttempt();
     if (known != null) {
-      known.updateAMLaunchDiagnostics(message);
+      YarnRecords.diagnose(known, message);
     }
     throw HadoopCalls.refusedAsks(message);
   }

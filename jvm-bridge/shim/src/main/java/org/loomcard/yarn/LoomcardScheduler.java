@@ -145,7 +145,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
   private Resource checkedMinimum() {
     Resource least = getMinimumAllocation();
     Resource most = getMaximumAllocation();
-    if (least.getMemorySize() <= 0 || least.getMemorySize() > most.getMemorySize()
+    if (Amounts.of(least)[0] <= 0 || Amounts.of(least)[0] > Amounts.of(most)[0]
         || least.getVirtualCores() > most.getVirtualCores()) {
       throw new YarnRuntimeException("yarn.scheduler.minimum-allocation-mb and -vcores (" + least
           + ") must be above 0 MB and not above yarn.scheduler.maximum-allocation-mb and -vcores ("

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.util.Time;
-import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
@@ -21,6 +20,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.metrics.ShimMetrics;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.QueueTree;
@@ -84,7 +84,7 @@ final class NodeLifecycle {
   private void recover(LoomcardNode node, List<NMContainerStatus> reports) {
     yarn.recoverContainersOnNode(reports, node.getRMNode());
     node.getCopiedListOfRunningContainers().stream()
-        .filter(each -> each.getExecutionType() == ExecutionType.GUARANTEED)
+        .filter(YarnRecords::isGuaranteed)
         .sorted(Comparator.comparing(RMContainer::getContainerId))
         .forEach(each -> cluster.containerRecovered(
             yarn.getCurrentAttemptForContainer(each.getContainerId()), node, each));

@@ -1,18 +1,14 @@
 package org.loomcard.yarn;
 
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptRemovedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppRemovedSchedulerEvent;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.ContainerExpiredSchedulerEvent;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.ContainerPreemptEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeRemovedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeUpdateSchedulerEvent;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.ReleaseContainerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -75,28 +71,9 @@ final class SchedulerEventRouter {
             ended.getKeepContainersAcrossAppAttempts());
         break;
       default:
-        routeContainer(event);
-    }
-  }
-
-  private void routeContainer(SchedulerEvent event) {
-    switch (event.getType()) {
-      case CONTAINER_EXPIRED:
-        ContainerExpiredSchedulerEvent expired = (ContainerExpiredSchedulerEvent) event;
-        containers.expire(expired.getContainerId(), expired.isIncrease());
-        break;
-      case RELEASE_CONTAINER:
-        containers.release(((ReleaseContainerEvent) event).getContainer());
-        break;
-      case MARK_CONTAINER_FOR_PREEMPTION:
-        containers.announcePreemption(((ContainerPreemptEvent) event).getContainer());
-        break;
-      case MARK_CONTAINER_FOR_KILLABLE:
-        containers.endByPreemption(((ContainerPreemptEvent) event).getContainer(),
-            SchedulerUtils.PREEMPTED_CONTAINER);
-        break;
-      default:
-        LOG.debug("{} does not concern Loomcard", event.getType());
+        if (!ContainerEvents.route(event, containers)) {
+          LOG.debug("{} does not concern Loomcard", event.getType());
+        }
     }
   }
 }

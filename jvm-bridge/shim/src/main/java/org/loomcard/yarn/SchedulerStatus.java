@@ -24,6 +24,7 @@ import org.loomcard.yarn.config.ApplyToken;
 import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.config.QueueSpec;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
+import org.loomcard.yarn.hadoop.HadoopCalls;
 import org.loomcard.yarn.metrics.ShimMetrics;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.Entitlements;
@@ -91,6 +92,11 @@ final class SchedulerStatus implements StatusSource {
   @Override
   public long startedAtMs() {
     return clock.epochMs();
+  }
+
+  @Override
+  public List<String> lacking() {
+    return HadoopCalls.lacking();
   }
 
   @Override

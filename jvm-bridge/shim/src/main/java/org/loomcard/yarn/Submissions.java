@@ -16,6 +16,7 @@ import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.TrialGate;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.hadoop.HadoopCalls;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.AutoQueues;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -204,7 +205,7 @@ final class Submissions {
       id = event.getApplicationId();
       queueName = event.getQueue();
       user = event.getUser();
-      Priority asked = event.getApplicatonPriority();
+      Priority asked = YarnRecords.priority(event);
       priority = asked == null ? Priority.newInstance(0) : asked;
       recovering = event.getIsAppRecovering();
     }

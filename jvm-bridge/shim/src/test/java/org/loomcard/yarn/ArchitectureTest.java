@@ -50,7 +50,7 @@ public final class ArchitectureTest {
     mayUse("rounds", "json", "config", "wire", "process");
     mayUse("bridge", "json", "config", "wire", "process", "rounds");
     mayUse("hadoop");
-    mayUse("queues", "config");
+    mayUse("queues", "config", "hadoop");
     mayUse("state", "config", "wire", "hadoop", "queues");
     mayUse("metrics", "config", "rounds", "bridge");
     mayUse("commit", "config", "wire", "rounds", "hadoop", "queues", "state", "metrics");

@@ -12,6 +12,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /** A node's name and its resources, by Loomcard's names of resource types. */
 final class Machine {
+  private static final String OTHER_TYPES = "yarn.nodemanager.resource-type.";
   public String name;
   public Map<String, Long> capacity = Collections.emptyMap();
 
@@ -37,7 +38,7 @@ final class Machine {
           conf.setLong(YarnConfiguration.NM_VCORES, entry.getValue());
           break;
         default:
-          conf.setLong(YarnConfiguration.NM_RESOURCES_PREFIX + entry.getKey(), entry.getValue());
+          conf.setLong(OTHER_TYPES + entry.getKey(), entry.getValue());
           break;
       }
     }

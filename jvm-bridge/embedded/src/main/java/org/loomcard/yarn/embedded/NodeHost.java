@@ -4,13 +4,7 @@ import java.io.File;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
-import org.apache.hadoop.yarn.server.nodemanager.Context;
-import org.apache.hadoop.yarn.server.nodemanager.LocalDirsHandlerService;
 import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
-import org.apache.hadoop.yarn.server.nodemanager.ResourceView;
-import org.apache.hadoop.yarn.server.nodemanager.webapp.WebServer;
-import org.apache.hadoop.yarn.server.security.ApplicationACLsManager;
-import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 
 /**
  * One real NodeManager with a host name and folders of its own.
@@ -36,12 +30,11 @@ final class NodeHost {
 
   /** Starts the NodeManager; it registers with the ResourceManager while it starts. */
   void start() {
-    NodeManager node = new NodeManagerWithoutWeb();
+    NodeManager node = new NodeDaemon();
     if (!running.compareAndSet(null, node)) {
       throw new IllegalStateException("node " + name() + " runs already");
     }
-    // A node's resources are read once for a whole JVM, but here each node has others.
-    ResourceUtils.resetNodeResources();
+    NodeDaemon.forgetResources();
     node.init(configuration());
     node.start();
   }
@@ -58,7 +51,7 @@ final class NodeHost {
     YarnConfiguration conf = new YarnConfiguration(shared);
     conf.set(YarnConfiguration.NM_ADDRESS, name() + ":0");
     conf.set(YarnConfiguration.NM_LOCALIZER_ADDRESS, name() + ":0");
-    conf.set(YarnConfiguration.NM_COLLECTOR_SERVICE_ADDRESS, name() + ":0");
+    conf.set("yarn.nodemanager.collector-service.address", name() + ":0");
     conf.set(YarnConfiguration.NM_WEBAPP_ADDRESS, name() + ":0");
     conf.set(YarnConfiguration.NM_LOCAL_DIRS, folder("local"));
     conf.set(YarnConfiguration.NM_LOG_DIRS, folder("logs"));
@@ -71,23 +64,5 @@ final class NodeHost {
 
   private String folder(String kind) {
     return new File(new File(home, name()), kind).getAbsolutePath();
-  }
-
-  /**
-   * Guice keeps one table of pages for a whole JVM: the pages of the last daemon to start, a
-   * NodeManager, would replace the ResourceManager's. YARN's own {@code disableWebServer} came with
-   * 3.4.
-   */
-  private static final class NodeManagerWithoutWeb extends NodeManager {
-    @Override
-    protected WebServer createWebServer(Context context, ResourceView view,
-        ApplicationACLsManager acls, LocalDirsHandlerService folders) {
-      return new WebServer(context, view, acls, folders) {
-        @Override
-        protected void serviceStart() {
-          // Nobody asks for a page of this node.
-        }
-      };
-    }
   }
 }

@@ -3,7 +3,6 @@ package org.loomcard.yarn.commit;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
-import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
@@ -13,6 +12,7 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.hadoop.HadoopCalls;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.queues.ReasonCodes;
@@ -120,9 +120,8 @@ final class ContainerAllocation {
     NodeType asked = rows.size() == 1 ? NodeType.OFF_SWITCH : NodeType.NODE_LOCAL;
     ContainerId id = BuilderUtils.newContainerId(attempt.getApplicationAttemptId(),
         attempt.getNewContainerId());
-    NodeId nodeId = node.getNodeID();
-    Container container = BuilderUtils.newContainer(id, nodeId, node.getHttpAddress(), size,
-        key.getPriority(), null, key.getAllocationRequestId());
+    Container container = YarnRecords.newContainer(id, node.getNodeID(), node.getHttpAddress(),
+        size, key);
     RMContainer allocated = attempt.allocate(type, node, key, container);
     node.allocateContainer(allocated);
     node.allocated(attempt, key);
@@ -147,6 +146,7 @@ final class ContainerAllocation {
 
   /** Whether nothing more of the ask is outstanding. */
   boolean isExhausted() {
-    return rows.get(ResourceRequest.ANY) == null;
+    ResourceRequest any = rows.get(ResourceRequest.ANY);
+    return any == null || any.getNumContainers() <= 0;
   }
 }

@@ -195,7 +195,7 @@ public final class FifoFallback {
   private int serve(LoomcardAttempt attempt, SchedulerRequestKey key,
       Map<Partition, ExhaustedShapes> nowhere) {
     ResourceRequest any = HadoopCalls.rows(attempt, key).get(ResourceRequest.ANY);
-    if (any == null) {
+    if (any == null || any.getNumContainers() <= 0) {
       return 0;
     }
     String label = any.getNodeLabelExpression();

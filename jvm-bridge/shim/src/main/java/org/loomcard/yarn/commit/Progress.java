@@ -10,10 +10,12 @@ import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.function.LongSupplier;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.config.BridgeConfig;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.rounds.StalledAsk;
@@ -246,7 +248,7 @@ public final class Progress {
       int priority = key.getPriority().getPriority();
       return new StalledAsk(attempt.loomcardQueue().path(),
           attempt.getApplicationId().toString(), priority, key.getAllocationRequestId(),
-          String.valueOf(attempt.getAppSchedulingInfo().getPendingAsk(key)
+          String.valueOf(attempt.getPendingAsk(key, ResourceRequest.ANY)
               .getPerAllocationResource()),
           node.getNodeID().toString(), nowMs - waiting(attempt, key).fitsSinceMs,
           waits.reason(attempt.number(), priority, key.getAllocationRequestId()),
@@ -257,7 +259,7 @@ public final class Progress {
   private static void diagnose(LoomcardAttempt attempt, String message) {
     RMAppAttempt app = attempt.appAttempt();
     if (app != null) {
-      app.updateAMLaunchDiagnostics(message);
+      YarnRecords.diagnose(app, message);
     }
   }
 

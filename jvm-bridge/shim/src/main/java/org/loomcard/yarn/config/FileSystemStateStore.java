@@ -1,5 +1,6 @@
 package org.loomcard.yarn.config;
 
+import java.io.ByteArrayOutputStream;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +26,7 @@ import org.apache.hadoop.io.IOUtils;
  * nothing to disk; see {@link LocalStateStore}.
  */
 final class FileSystemStateStore implements StateStore {
+  private static final int BUFFER = 4096;
   private final FileContext files;
   private final Path folder;
 
@@ -38,7 +40,9 @@ final class FileSystemStateStore implements StateStore {
   public String read(String name) throws IOException {
     Path path = new Path(folder, name);
     try (FSDataInputStream in = files.open(path)) {
-      return new String(IOUtils.readFullyToByteArray(in), StandardCharsets.UTF_8);
+      ByteArrayOutputStream text = new ByteArrayOutputStream();
+      IOUtils.copyBytes(in, text, BUFFER, false);
+      return new String(text.toByteArray(), StandardCharsets.UTF_8);
     } catch (FileNotFoundException e) {
       return null;
     }

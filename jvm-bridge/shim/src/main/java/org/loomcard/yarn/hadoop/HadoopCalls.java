@@ -153,6 +153,13 @@ public final class HadoopCalls {
     return MISSING;
   }
 
+  /** What Loomcard offers elsewhere and this Hadoop has no place for, in words. */
+  public static List<String> lacking() {
+    return Form.has(ApplicationSubmissionContext.class, "getApplicationSchedulingPropertiesMap")
+        ? Collections.<String>emptyList()
+        : Collections.singletonList("an application's scheduling properties");
+  }
+
   private static MethodHandle monitors(String name) {
     return Form.of(Object.class, AbstractYarnScheduler.class, RMContext.class, Configuration.class)
         .through(AbstractYarnScheduler.class, "schedulingMonitorManager", name, RMContext.class,

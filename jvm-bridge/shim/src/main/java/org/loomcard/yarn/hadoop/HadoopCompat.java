@@ -12,10 +12,12 @@ import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFu
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.ResourceUtilization;
 import org.apache.hadoop.yarn.api.records.SchedulingRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
@@ -25,6 +27,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.placement.PlacementRule;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation;
@@ -35,6 +40,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerContext;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ContainerRequest;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 
 /**
  * What YARN calls, where that differs between Hadoop 2.10 and 3.1 to 3.5; one jar serves them all.
@@ -228,6 +234,38 @@ public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N exte
     }
   }
 
+  /** A node. A NodeManager of 2.7 reports no utilization, without which YARN's pages fail. */
+  public abstract static class Node extends SchedulerNode {
+    private static final ResourceUtilization UNKNOWN = ResourceUtilization.newInstance(0, 0, 0f);
+
+    protected Node(RMNode node, boolean usePortForName, Set<String> labels) {
+      super(node, usePortForName, labels);
+    }
+
+    @Override
+    public final void setAggregatedContainersUtilization(ResourceUtilization reported) {
+      super.setAggregatedContainersUtilization(reported == null ? UNKNOWN : reported);
+    }
+
+    @Override
+    public final void setNodeUtilization(ResourceUtilization reported) {
+      super.setNodeUtilization(reported == null ? UNKNOWN : reported);
+    }
+
+    /** Refuses: no container is reserved on a node, room is reserved there for an ask. */
+    @Override
+    public final void reserveResource(SchedulerApplicationAttempt attempt, SchedulerRequestKey key,
+        RMContainer container) {
+      throw new UnsupportedOperationException();
+    }
+
+    /** Refuses likewise. */
+    @Override
+    public final void unreserveResource(SchedulerApplicationAttempt attempt) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
   /** An attempt whose asks and containers come back after a restart of the ResourceManager. */
   public abstract static class Attempt extends SchedulerApplicationAttempt {
     Attempt(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
@@ -257,6 +295,18 @@ public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N exte
         writeLock.unlock();
       }
       asksCameBack(rows);
+    }
+
+    /** Returns the ResourceManager's state machine of a new container of this attempt. */
+    protected final RMContainerImpl newRMContainer(Container container, SchedulerRequestKey key,
+        String label) {
+      return YarnRecords.newRMContainer(container, key, getApplicationAttemptId(), getUser(),
+          rmContext, label, queue.getQueueName());
+    }
+
+    /** Notes, for people, that the AM has got a container. */
+    protected final void noteAssigned() {
+      updateAMContainerDiagnostics(AMState.ASSIGNED, null);
     }
 
     /** Forgets a live container. */

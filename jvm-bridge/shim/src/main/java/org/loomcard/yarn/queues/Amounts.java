@@ -1,7 +1,7 @@
 package org.loomcard.yarn.queues;
 
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.apache.hadoop.yarn.api.records.ResourceInformation;
+import org.loomcard.yarn.hadoop.YarnRecords;
 
 /**
  * Arithmetic on resource vectors as the wire has them: one integer a resource type, memory in MB
@@ -15,30 +15,18 @@ public final class Amounts {
 
   /** The amounts of {@code resource}, in YARN's order of types. */
   public static long[] of(Resource resource) {
-    ResourceInformation[] types = resource.getResources();
-    long[] amounts = new long[types.length];
-    for (int i = 0; i < amounts.length; i++) {
-      amounts[i] = types[i].getValue();
-    }
-    return amounts;
+    return YarnRecords.amounts(resource);
   }
 
   /** A YARN resource with these amounts, negative ones as 0. */
   public static Resource toResource(long[] amounts) {
-    Resource resource = Resource.newInstance(0, 0);
-    for (int i = 0; i < Math.min(amounts.length, resource.getResources().length); i++) {
-      resource.setResourceValue(i, Math.max(0, amounts[i]));
-    }
-    return resource;
+    return YarnRecords.resource(amounts);
   }
 
   /** Names of the types in the order of the amounts; memory is {@code memory_mb} on the wire. */
   public static String[] names() {
-    ResourceInformation[] types = Resource.newInstance(0, 0).getResources();
-    String[] names = new String[types.length];
-    for (int i = 0; i < names.length; i++) {
-      names[i] = i == 0 ? "memory_mb" : types[i].getName();
-    }
+    String[] names = YarnRecords.types();
+    names[0] = "memory_mb";
     return names;
   }
 

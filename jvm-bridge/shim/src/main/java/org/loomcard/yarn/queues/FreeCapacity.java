@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * What is free on all live nodes together, as the nodes themselves count it. Only nodes that
  * changed since the last count are read again.
  */
-public final class FreeCapacity<N extends SchedulerNode> {
+public final class FreeCapacity<N extends HadoopCompat.Node> {
   private static final Logger LOG = LoggerFactory.getLogger(FreeCapacity.class);
   private final Set<N> changed = ConcurrentHashMap.newKeySet();
   /** What each live node had free when it was last read; guarded by the scheduler's write lock. */

@@ -18,17 +18,18 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ActiveUsersManager;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.loomcard.yarn.config.Limit;
 import org.loomcard.yarn.config.QueueSpec;
+import org.loomcard.yarn.hadoop.LabelMetrics;
+import org.loomcard.yarn.hadoop.YarnQueue;
 
 /**
  * One queue. It keeps its use and its metrics when policy configurations change, as long as each
  * has a queue of its path. A new policy configuration only replaces its {@link QueueSpec}.
  */
-public final class LoomcardQueue implements Queue {
+public final class LoomcardQueue extends YarnQueue {
   private static final int WHOLE = 1_000_000;
   private final String path;
   private final LoomcardQueue parent;
@@ -60,7 +61,7 @@ public final class LoomcardQueue implements Queue {
     this.usage = new QueueUsage(types);
     this.guaranteed = new long[types];
     this.maximum = new long[types];
-    metrics.setAvailableResourcesToQueue("", Resource.newInstance(0, 0)); // see QueueTree.measured
+    LabelMetrics.available(metrics, "", Resource.newInstance(0, 0)); // see QueueTree.measured
   }
 
   /** Takes over what a policy configuration says of this queue. */
@@ -214,7 +215,7 @@ public final class LoomcardQueue implements Queue {
 
   /** Updates its own metrics, without those of the queues below it. */
   void refreshMetrics(PartitionCapacities partitions, String label) {
-    metrics.setAvailableResourcesToQueue(label,
+    LabelMetrics.available(metrics, label,
         Amounts.toResource(Headroom.on(label, this, partitions)));
   }
 
@@ -309,7 +310,7 @@ public final class LoomcardQueue implements Queue {
     if (open && spec.state.equals("running")) {
       return QueueState.RUNNING;
     }
-    return applications() > 0 ? QueueState.DRAINING : QueueState.STOPPED;
+    return applications() > 0 ? draining() : QueueState.STOPPED;
   }
 
   public long[] guaranteed() {
@@ -370,7 +371,7 @@ public final class LoomcardQueue implements Queue {
   }
 
   @Override
-  public ActiveUsersManager getAbstractUsersManager() {
+  public ActiveUsersManager users() {
     return users;
   }
 
@@ -393,27 +394,9 @@ public final class LoomcardQueue implements Queue {
     return spec.defaultLabel.isEmpty() ? null : spec.defaultLabel;
   }
 
-  /** Does nothing: pending amounts are in the metrics and, for decisions, in the mirror. */
-  @Override
-  public void incPendingResource(String nodeLabel, Resource resource) {
-  }
-
-  @Override
-  public void decPendingResource(String nodeLabel, Resource resource) {
-  }
-
-  @Override
+  /** The priority of an application that asks for none. */
   public Priority getDefaultApplicationPriority() {
     return Priority.newInstance(spec.defaultPriority);
-  }
-
-  /** Does nothing: no container is reserved on a node; reserved room is in the metrics. */
-  @Override
-  public void incReservedResource(String partition, Resource resource) {
-  }
-
-  @Override
-  public void decReservedResource(String partition, Resource resource) {
   }
 
   @Override

@@ -3,9 +3,8 @@ package org.loomcard.yarn.queues;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.yarn.api.records.QueueInfo;
-import org.apache.hadoop.yarn.api.records.QueueStatistics;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.util.Records;
+import org.loomcard.yarn.hadoop.YarnRecords;
 
 /** YARN's records of a queue, as clients get them. */
 final class QueueRecords {
@@ -33,7 +32,7 @@ final class QueueRecords {
     info.setQueueState(queue.state());
     info.setAccessibleNodeLabels(queue.getAccessibleNodeLabels());
     info.setDefaultNodeLabelExpression(queue.getDefaultNodeLabelExpression());
-    info.setQueueStatistics(statistics(queue.getMetrics()));
+    YarnRecords.setStatistics(info, queue.getMetrics());
     List<QueueInfo> infos = new ArrayList<>();
     if (children) {
       for (LoomcardQueue child : queue.children()) {
@@ -42,19 +41,5 @@ final class QueueRecords {
     }
     info.setChildQueues(infos);
     return info;
-  }
-
-  private static QueueStatistics statistics(QueueMetrics metrics) {
-    QueueStatistics figures = QueueStatistics.newInstance(metrics.getAppsSubmitted(),
-        metrics.getAppsRunning(),
-        metrics.getAppsPending(), metrics.getAppsCompleted(), metrics.getAppsKilled(),
-        metrics.getAppsFailed(),
-        metrics.getActiveUsers(), metrics.getAvailableMB(), metrics.getAllocatedMB(),
-        metrics.getPendingMB(), metrics.getReservedMB(), metrics.getAvailableVirtualCores(),
-        metrics.getAllocatedVirtualCores(),
-        metrics.getPendingVirtualCores(), metrics.getReservedVirtualCores());
-    figures.setAllocatedContainers(metrics.getAllocatedContainers());
-    figures.setPendingContainers(metrics.getPendingContainers());
-    return figures;
   }
 }

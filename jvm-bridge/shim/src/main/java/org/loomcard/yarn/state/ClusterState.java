@@ -8,12 +8,12 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
-import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.FreeCapacity;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -134,7 +134,7 @@ public final class ClusterState extends ContainerTable {
   private LoomcardAttempt attemptOf(RMContainer container) {
     ContainerEntry entry = container(container.getContainerId());
     LoomcardApplication application = entry != null ? entry.application
-        : container.getExecutionType() != ExecutionType.GUARANTEED ? null
+        : !YarnRecords.isGuaranteed(container) ? null
         : application(container.getApplicationAttemptId().getApplicationId());
     return application == null ? null : application.attempt();
   }

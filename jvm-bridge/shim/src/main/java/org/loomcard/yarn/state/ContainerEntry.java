@@ -4,6 +4,7 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.wire.ContainerRecord;
 
@@ -122,13 +123,13 @@ public final class ContainerEntry {
     }
     return new ContainerRecord(number, application.attemptNumber(ordinal()), id.getContainerId(),
         node.number(), size(), allocated.getPriority().getPriority(),
-        allocated.getAllocationRequestId(), isAm, origin, new ContainerRecord.Times(
+        YarnRecords.allocationRequestId(allocated), isAm, origin, new ContainerRecord.Times(
             allocatedMs, times.startedMs(), preempting), label());
   }
 
   /** The label that its ask named; that of its node where YARN has forgotten it. */
   private String label() {
-    String asked = container.getNodeLabelExpression();
-    return "recovered".equals(origin) ? node.getPartition() : asked == null ? "" : asked;
+    return "recovered".equals(origin) ? node.getPartition()
+        : YarnRecords.label(container, node.getPartition());
   }
 }

@@ -8,9 +8,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
-import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.wire.ContainerRecord;
@@ -51,7 +51,7 @@ public abstract class ContainerTable {
   /** Adds a container that a plan placed: its outcome reports it. */
   public ContainerEntry containerAllocated(long number, LoomcardAttempt attempt, LoomcardNode node,
       RMContainer container, boolean isAm) {
-    asks.allocated(attempt, container.getAllocatedSchedulerKey());
+    asks.allocated(attempt, YarnRecords.key(container));
     return enter(new ContainerEntry(number, attempt, node, container, isAm, "policy",
         events.now()));
   }
@@ -185,7 +185,7 @@ public abstract class ContainerTable {
     }
     if (changed == null) {
       forget(entry);
-    } else if (freed.getExecutionType() == ExecutionType.GUARANTEED) {
+    } else if (YarnRecords.isGuaranteed(freed)) {
       giveBack(entry, Amounts.of(freed.getResource()));
     }
   }

@@ -28,6 +28,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.hadoop.HadoopCalls;
+import org.loomcard.yarn.hadoop.LabelMetrics;
 import org.loomcard.yarn.hadoop.PreemptionMetrics;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
@@ -58,7 +59,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
   LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id,
       ClusterState cluster, UserAsks userAsks, RMContext context) {
     super(id, application.user(), application.queue(),
-        application.queue().getAbstractUsersManager(), context);
+        application.queue().users(), context);
     this.number = number;
     this.application = application;
     this.cluster = cluster;
@@ -127,8 +128,8 @@ public final class LoomcardAttempt extends Reservation.Reserver {
     return first;
   }
 
-  @Override
-  public boolean updateResourceRequests(List<ResourceRequest> requests) {
+  /** Takes new rows of asks. The caller holds the scheduler's read lock. */
+  public void updateAsks(List<ResourceRequest> requests) {
     recordContainerRequestTime(cluster.events().now());
     for (ResourceRequest request : requests) {
       reportedAsks.note(SchedulerRequestKey.create(request));
@@ -137,10 +138,9 @@ public final class LoomcardAttempt extends Reservation.Reserver {
       }
     }
     askRows.coming(requests);
-    boolean updated = super.updateResourceRequests(requests);
+    updateResourceRequests(requests);
     askRows.dropEmpty(requests);
     cluster.changed(this);
-    return updated;
   }
 
   /**
@@ -215,13 +215,11 @@ public final class LoomcardAttempt extends Reservation.Reserver {
       Container container) {
     writeLock.lock();
     try {
-      RMContainerImpl allocated = new RMContainerImpl(container, key, getApplicationAttemptId(),
-          node.getNodeID(), getUser(), rmContext, node.getPartition());
-      allocated.setQueueName(queue.getQueueName());
+      RMContainerImpl allocated = newRMContainer(container, key, node.getPartition());
       if (key.getContainerToUpdate() != null) {
         cluster.updateBegun(key.getContainerToUpdate(), allocated);
       }
-      updateAMContainerDiagnostics(AMState.ASSIGNED, null);
+      noteAssigned();
       addToNewlyAllocatedContainers(node, allocated);
       liveContainers.put(container.getId(), allocated);
       HadoopCalls.serve(appSchedulingInfo, type, node, key, allocated);
@@ -271,7 +269,7 @@ public final class LoomcardAttempt extends Reservation.Reserver {
       }
       toBePreempted.remove(container.getContainerId());
       container.handle(new RMContainerFinishedEvent(container.getContainerId(), status, event));
-      queue.getMetrics().releaseResources(partition, getUser(), 1,
+      LabelMetrics.release(queue.getMetrics(), partition, getUser(),
           container.getContainer().getResource());
       PreemptionMetrics.ended(queue.getMetrics(), container, status);
       attemptResourceUsage.decUsed(partition, container.getContainer().getResource());

@@ -8,18 +8,15 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.queues.Amounts;
 
 /**
  * One node. It informs the cluster state when the room of a container is free again, and remembers
  * which containers to kill, and when.
  */
-public final class LoomcardNode extends SchedulerNode {
-  private static final String NO_RESERVATION =
-      "No container is reserved on a node: room is reserved there for an ask (see Reservations).";
+public final class LoomcardNode extends HadoopCompat.Node {
   private final int number;
   private final ClusterState cluster;
   private final Map<RMContainer, Long> killAt = new HashMap<>();
@@ -144,16 +141,5 @@ public final class LoomcardNode extends SchedulerNode {
       killAt.keySet().removeIf(container -> !isValidContainer(container.getContainerId()));
     }
     return overdue;
-  }
-
-  @Override
-  public void reserveResource(SchedulerApplicationAttempt attempt, SchedulerRequestKey key,
-      RMContainer container) {
-    throw new UnsupportedOperationException(NO_RESERVATION);
-  }
-
-  @Override
-  public void unreserveResource(SchedulerApplicationAttempt attempt) {
-    throw new UnsupportedOperationException(NO_RESERVATION);
   }
 }

@@ -8,10 +8,11 @@ import org.apache.hadoop.yarn.api.records.ApplicationResourceUsageReport;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ActiveUsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.hadoop.HadoopCalls;
+import org.loomcard.yarn.hadoop.LabelMetrics;
 import org.loomcard.yarn.hadoop.MovableAttempt;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -67,12 +68,12 @@ public final class Reservation {
     Resource amounts = Amounts.toResource(size);
     Reserver holder = attempt;
     if (countedIn != null) {
-      countedIn.getMetrics().unreserveResource(label, attempt.getUser(), amounts);
+      LabelMetrics.unreserve(countedIn.getMetrics(), label, attempt.getUser(), amounts);
       holder.countReserved(label, amounts, false);
     }
     countedIn = queue;
     if (queue != null) {
-      queue.getMetrics().reserveResource(label, attempt.getUser(), amounts);
+      LabelMetrics.reserve(queue.getMetrics(), label, attempt.getUser(), amounts);
       holder.countReserved(label, amounts, true);
     }
   }
@@ -117,7 +118,7 @@ public final class Reservation {
   abstract static class Reserver extends MovableAttempt {
     private final AtomicInteger reservations = new AtomicInteger();
 
-    Reserver(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
+    Reserver(ApplicationAttemptId id, String user, Queue queue, ActiveUsersManager users,
         RMContext context) {
       super(id, user, queue, users, context);
     }

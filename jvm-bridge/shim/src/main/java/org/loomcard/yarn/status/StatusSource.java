@@ -24,6 +24,9 @@ public interface StatusSource {
   /** The zero of the engine's clock, in milliseconds since 1970. */
   long startedAtMs();
 
+  /** What Loomcard offers elsewhere and this Hadoop has no place for, in words. */
+  List<String> lacking();
+
   /** Containers that a plan of the policy placed. */
   long allocatedByPolicy();
 

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.util.VersionInfo;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.rounds.PolicyFault;
@@ -67,6 +68,7 @@ final class SchedulerDocument {
     cluster.add("capacity", amounts(source.capacity()));
     cluster.add("minimum_allocation", amounts(source.smallest()));
     document.add("cluster", cluster);
+    document.add("hadoop", hadoop(source));
     document.add("queues", queues(source.queues(), status.reports, specs));
     document.add("reservations", reservations(source));
     WaitingStatus waiting = source.waiting(limit);
@@ -77,6 +79,15 @@ final class SchedulerDocument {
     total.addProperty("limit", limit);
     document.add("waiting_total", total);
     document.add("waiting", listed(waiting));
+    return document;
+  }
+
+  private static JsonObject hadoop(StatusSource source) {
+    JsonObject document = new JsonObject();
+    document.addProperty("version", VersionInfo.getVersion());
+    JsonArray lacking = new JsonArray();
+    source.lacking().forEach(what -> lacking.add(new JsonPrimitive(what)));
+    document.add("lacking", lacking);
     return document;
   }
 

@@ -5,13 +5,13 @@ import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.junit.Test;
+import org.loomcard.yarn.hadoop.HadoopCompat;
 
 /** The free amounts of all nodes. */
 public class FreeCapacityTest {
-  private static SchedulerNode node(int memory, int vcores) {
-    SchedulerNode node = mock(SchedulerNode.class);
+  private static HadoopCompat.Node node(int memory, int vcores) {
+    HadoopCompat.Node node = mock(HadoopCompat.Node.class);
     when(node.getUnallocatedResource()).thenReturn(Resource.newInstance(memory, vcores));
     return node;
   }
@@ -19,8 +19,8 @@ public class FreeCapacityTest {
   /** A batch is written after the lock was released, so a sum that it has read must not change. */
   @Test
   public void aSumThatWasReadStaysWhatItWas() {
-    FreeCapacity<SchedulerNode> free = new FreeCapacity<>();
-    SchedulerNode full = node(0, 13);
+    FreeCapacity<HadoopCompat.Node> free = new FreeCapacity<>();
+    HadoopCompat.Node full = node(0, 13);
     free.changed(full);
     free.changed(node(1024, 2));
     long[] read = free.total(node -> true);

@@ -57,6 +57,7 @@ final class SampleStatus implements StatusSource {
   final Map<String, ExplanationStatus> explanations = new HashMap<>();
   volatile ConfigSwapResult answer;
   volatile boolean recovered = true;
+  volatile List<String> lacking = Collections.emptyList();
   volatile ApplyToken token;
 
   private static AppliedConfig governing() {
@@ -78,6 +79,11 @@ final class SampleStatus implements StatusSource {
   @Override
   public long startedAtMs() {
     return 1_790_000_000_000L;
+  }
+
+  @Override
+  public List<String> lacking() {
+    return lacking;
   }
 
   @Override
