@@ -12,13 +12,14 @@ export MAVEN_OPTS := $(strip $(MAVEN_OPTS) -Djansi.noreset=true)
 JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 
 # The folders are among the sources so that a file that goes away is noticed too.
-JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests -o -name lines \) -prune -o \
+JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests -o -name lines -o -name line-2.7 \) -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 CLASS_PATH := jvm-bridge/dist/target/classpath.txt
 JARS := jvm-bridge/dist/target/.made
 COMPILED := .venv-compiled/.made
 # What the compiled build is made of.
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
+LINE_2_7 := jvm-bridge/line-2.7/target/.made
 YARN_TESTS := jvm-bridge/yarn-tests/target/$(or $(HADOOP),3.4)/.made
 # HADOOP=3.3 chooses the Hadoop line of a target.
 ON_LINE = $(if $(HADOOP),LOOMCARD_HADOOP=$(HADOOP))
@@ -26,13 +27,13 @@ RELEASE = $(or $(shell sed -n 's,.*/hadoop-common-\(.*\)\.jar,\1,p' hadoop-jars/
 	$(error HADOOP=$(HADOOP): no such line: name one of 3.4 $(patsubst hadoop-jars/%.txt,%,$(wildcard hadoop-jars/*.txt))))
 MVN_LINE = $(if $(filter-out 3.4,$(HADOOP)),-Dhadoop.line=$(HADOOP) -Dhadoop.version=$(RELEASE))
 # The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
-RELEASES := 2.10.1 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.3 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
+RELEASES := 2.7.7 2.10.1 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.3 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
-.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java link lines lock explore golden yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
+.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java link line-2.7 lines lock explore golden yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 - \2/p' Makefile
+	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1 - \2/p' Makefile
 
 setup: $(VENV)/.made $(JARS)  ## .venv with the command loomcard, and the jars
 
@@ -62,7 +63,7 @@ $(JARS): $(JAVA_SOURCES) | environment
 	@$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 
-demo: setup $(VENV)/.report  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler; HADOOP=3.3 on another Hadoop line
+demo: setup $(VENV)/.report $(if $(filter 2.7,$(HADOOP)),$(LINE_2_7))  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler; HADOOP=3.3 on another Hadoop line
 	@$(ON_LINE) $(BIN)/loomcard demo
 
 test: setup $(VENV)/.lint $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
@@ -95,9 +96,19 @@ else
 	@$(MVN) -Perror-prone -pl shim compile
 endif
 
-link: setup  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
+link: setup $(LINE_2_7)  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
 	@jvm-bridge/lines/fetch.sh $(RELEASES)
 	@$(MVN)/lines test
+	@$(MVN)/line-2.7 test
+
+line-2.7: $(LINE_2_7)  ## the scheduler's jar for Hadoop 2.7, which `cluster up --hadoop 2.7` needs; half a minute
+
+# The other modules' sources again, with those that differ on that line.
+$(LINE_2_7): $(JAVA_SOURCES) $(shell find jvm-bridge/line-2.7 -name target -prune -o -print) | environment
+	@echo "setup: the scheduler for Hadoop 2.7 (the first time downloads some 30 MB)"
+	@$(MVN)/line-2.7 clean package -Dmaven.test.skip=true
+	@rm jvm-bridge/line-2.7/target/original-*.jar
+	@touch $@
 
 lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each; DEEP=1 also labels, faults and fail-overs; ON=docker those of the compose cluster
 	@$(BIN)/python tests/lines.py $(if $(ON),--on $(ON)) $(if $(DEEP),--deep) $(LINES)
@@ -126,7 +137,7 @@ golden: $(VENV)/.made  ## every policy decides again what tests/golden/journals 
 mutants: $(VENV)/.mutants  ## do tests notice small changes of the core? MODULE=model/placement one module, SAMPLE=60 SEED=1 a sample, WRITE=1 into the docs; a run that was cut goes on
 	@$(BIN)/python tests/mutants.py $(foreach module,$(MODULE),'$(module)') $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
 
-wheel: setup $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md)
+wheel: setup $(LINE_2_7) $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md)
 	@rm -f $(DIST)/loomcard-*.whl
 	@$(BIN)/hatchling build -t wheel -d $(DIST) >/dev/null
 	@ls $(DIST)/loomcard-*.whl

@@ -97,6 +97,9 @@ class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
         class_path = target / "classpath.txt"
         if not class_path.is_file():
             return
+        for jar in (root / "jvm-bridge").glob("line-*/target/loomcard-*.jar"):
+            line = jar.parents[1].name.removeprefix("line-")
+            include[str(jar)] = f"{WHERE}/jars/{line}/{jar.name}"
         hadoop = []
         for line in class_path.read_text().splitlines():
             jar = target / "lib" / Path(line).name

@@ -12,13 +12,14 @@ hadoop() {
   item org.apache.hadoop "hadoop-$1" "${2:-$release}" "${3:-}"
 }
 alone='<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>'
-examples=$release managed="" more=""
+examples=$release managed="" more="" timeline=timelineservice
 case $release in
 2.*) ;;
 *) managed="<dependencyManagement><dependencies>$(hadoop project "$release" '<type>pom</type><scope>import</scope>')\
 </dependencies></dependencyManagement>" ;;
 esac
 case $release in
+2.7.*) timeline=applicationhistoryservice ;; # the later one is not there yet
 3.[12].*) more=$(item javax.activation javax.activation-api 1.2.0) ;; # a JDK 17 has none
 esac
 case $release in
@@ -28,7 +29,7 @@ esac
 cat > "$work/pom.xml" <<X
 <project><modelVersion>4.0.0</modelVersion><groupId>org.loomcard</groupId><artifactId>lines</artifactId>
 <version>0</version><packaging>pom</packaging>$managed<dependencies>
-$(for name in client hdfs yarn-server-{resourcemanager,nodemanager,timelineservice} mapreduce-client-{hs,shuffle}; do
+$(for name in client hdfs yarn-server-{resourcemanager,nodemanager,$timeline} mapreduce-client-{hs,shuffle}; do
   hadoop "$name"
 done)
 $(hadoop mapreduce-examples "$examples" "$alone")
