@@ -30,9 +30,9 @@ from processes import (
     command_line,
     of_mirror,
     of_nodes,
-    of_resource_manager,
     pids,
     policy_process,
+    resource_manager_has,
 )
 from waiting import wait_until
 
@@ -122,8 +122,8 @@ def all_agree(cluster: LocalCluster) -> set[ContainerKey]:
 
     def agreed() -> list[set[ContainerKey]]:
         nodes = of_nodes(cluster.container_times)
-        others = (of_resource_manager(cluster.rest), of_mirror(cluster.journal_dir))
-        return [nodes] if all(other == nodes for other in others) else []
+        same = nodes == of_mirror(cluster.journal_dir) and resource_manager_has(cluster.rest, nodes)
+        return [nodes] if same else []
 
     return until(agreed, "all hold the same containers")[0]
 
@@ -156,7 +156,10 @@ def test_the_scheduler_puts_its_web_side_in_itself(cluster: LocalCluster) -> Non
     for path in ("/cluster/scheduler/page.js", "/cluster/scheduler/page.css", "/static/yarn.css"):
         assert f'"{path}"' in page.text
         assert requests.get(f"{cluster.rest.url}{path}", timeout=DEADLINE_S).ok
-    assert cluster.rest.scheduler()["schedulerInfo"]["type"] == "loomcard"
+    shown = cluster.rest.scheduler()["schedulerInfo"]
+    assert shown["type"] == "loomcard"
+    assert shown["hadoop"]["version"] == cluster.rest.info()["hadoopVersion"]
+    assert bool(shown["hadoop"]["lacking"]) == (paths.hadoop_line() in ("2.7", "2.10"))
 
 
 def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> None:
@@ -170,7 +173,7 @@ def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> N
     state = cluster.run_dir / "rm-state"
     assert state.stat().st_mode & 0o777 == 0o700
     kept = start_up.kept_key()
-    assert kept is not None or paths.hadoop_line() in ("2.10", "3.1", "3.2")
+    assert kept is not None or paths.hadoop_line() in ("2.7", "2.10", "3.1", "3.2")
     assert [file.read_bytes() for file in sorted(state.glob("*/ProxyCARoot/ca*"))] == (kept or [])
 
 
@@ -201,7 +204,8 @@ def bean(cluster: LocalCluster, name: str) -> dict[str, Any]:
 
 
 def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: Submit) -> None:
-    """A queue's figures are filled as under YARN's own schedulers, and the bridge has its source.
+    """A queue's figures are filled as under YARN's own schedulers, and the bridge has its source. 2.7
+    has no figure for the first delay.
     /jmx may be some seconds behind: Hadoop reads a source for it no more often.
     """
     delays = "AppAttemptFirstContainerAllocationDelayNumOps"
@@ -211,7 +215,7 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
     def the_job_is_reported() -> bool:
         queue = bean(cluster, "QueueMetrics,q0=root,q1=default")
         return bool(
-            queue["AppsCompleted"] > before["AppsCompleted"] and queue[delays] > before[delays]
+            queue["AppsCompleted"] > before["AppsCompleted"] and queue.get(delays, 1) > before.get(delays, 0)
         )
 
     def all_is_reported() -> bool:
@@ -340,7 +344,9 @@ def test_a_job_runs_under_a_policy_that_allocates_nothing(
     assert f"{application} has waited" in stall["message"]
     until(lambda: tasks(cluster, application), "the task runs")
     diagnostics = cluster.rest.application(application)["diagnostics"]
-    assert "Loomcard: queue root.default is stalled" in diagnostics
+    lacking = status(cluster)["hadoop"]["lacking"]
+    if "diagnostics of an application by the scheduler" not in lacking:
+        assert "Loomcard: queue root.default is stalled" in diagnostics
     succeeded(cluster, job)
     assert status(cluster)["allocations"]["policy"] == before["policy"]
     capsules = cluster.run_dir / "loomcard" / "capsules"

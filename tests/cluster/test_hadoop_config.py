@@ -9,6 +9,7 @@ import pytest
 
 from loomcard.cluster import hadoop_config as rendering
 from loomcard.cluster import paths
+from loomcard.cluster.embedded import ClusterError, LocalCluster
 from loomcard.cluster.embedded_config import LocalSettings, render_conf
 from loomcard.cluster.hadoop_config import (
     CAPACITY_SCHEDULER,
@@ -203,7 +204,7 @@ def test_another_line_knows_the_names_or_it_is_said_why_not(tmp_path: Path) -> N
         for file in render(tmp_path / str(number), settings):
             if (site := file.name.removesuffix("-site.xml")) in written:
                 written[site] |= set(properties(file))
-    virtual = LocalSettings(run_dir=tmp_path / "virtual", virtual=True)
+    virtual = LocalSettings(run_dir=tmp_path / "virtual", virtual=line != "2.7")
     for file in render_conf(virtual):
         if (site := file.name.removesuffix("-site.xml")) in written:
             written[site] |= set(properties(file))
@@ -233,3 +234,26 @@ def test_a_java_home_without_a_java_is_an_error(
     with pytest.raises(PlaceError, match="which has no bin/java") as error:
         paths.java_home()
     assert "unset it" in error.value.hint
+
+
+def test_a_java_that_reads_no_hosts_file_starts_no_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its nodes would not know each other's names; nothing is written."""
+    (tmp_path / "jdk" / "bin").mkdir(parents=True)
+    (tmp_path / "jdk" / "bin" / "java").touch()
+    (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="1.8.0_504"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    with pytest.raises(ClusterError, match="is Java 8, which reads no hosts file") as said:
+        LocalCluster(LocalSettings(run_dir=tmp_path / "run")).up()
+    assert "Java 9 or later" in said.value.hint
+    assert not (tmp_path / "run").exists()
+
+
+def test_hadoop_2_7_starts_a_process_for_each_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOOMCARD_HADOOP", "2.7")
+    with pytest.raises(RenderError, match=r"2\.7 starts a process for every container"):
+        render_conf(LocalSettings(run_dir=tmp_path, virtual=True))
+    assert list(tmp_path.iterdir()) == []

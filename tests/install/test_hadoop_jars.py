@@ -153,8 +153,28 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
         fetch("3.3", str(tmp_path))
 
 
+def test_a_line_may_have_a_jar_of_its_own(
+    repository: Repository, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is taken in place of the others; in a checkout that has not built it, the error says how
+    to.
+    """
+    own = installed.parent / "files" / "jars" / "3.3"
+    own.mkdir()
+    (own / "loomcard-yarn-3.3-0.jar").write_bytes(b"its own")
+    folder = fetch("3.3", repository.url)
+    ours = [jar.name for jar in folder.glob("loomcard-*")]
+    assert ours == ["loomcard-yarn-3.3-0.jar"]
+    checkout = installed.parent / "checkout"
+    (checkout / "jvm-bridge" / "line-3.3").mkdir(parents=True)
+    monkeypatch.setattr(hadoop_jars, "checkout", lambda: checkout)
+    with pytest.raises(PlaceError, match=r"no Loomcard jar for Hadoop 3\.3") as said:
+        fetch("3.3", repository.url)
+    assert said.value.hint == "run `make line-3.3`"
+
+
 def test_a_line_that_is_not_served_is_refused() -> None:
     """With those that are."""
     with pytest.raises(JarSourceError, match=r"Hadoop 3\.9: no such line") as said:
         fetch("3.9")
-    assert said.value.hint == "name one of 2.10, 3.1, 3.2, 3.3, 3.4, 3.5"
+    assert said.value.hint == "name one of 2.7, 2.10, 3.1, 3.2, 3.3, 3.4, 3.5"

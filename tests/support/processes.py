@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import LocalCluster
+from loomcard.cluster.paths import hadoop_line
 from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.engine.session import Session
 from loomcard.player.container_ids import ContainerKey, container_key
@@ -35,11 +36,19 @@ def policy_process(cluster: LocalCluster) -> int | None:
     return None
 
 
-def of_resource_manager(client: ResourceManagerClient) -> set[ContainerKey]:
-    """Return the live containers that the ResourceManager lists. Raises RestError."""
+def resource_manager_has(client: ResourceManagerClient, containers: set[ContainerKey]) -> bool:
+    """Return whether the ResourceManager lists exactly these live containers. That of Hadoop 2.7
+    lists none: whether it counts as many. Raises RestError.
+    """
     found: set[ContainerKey] = set()
     for application in client.applications():
         if application["state"] not in ("ACCEPTED", "RUNNING"):
+            continue
+        if hadoop_line() == "2.7":
+            of_it = {each for each in containers if each[0] == application["id"]}
+            if application["runningContainers"] != len(of_it):
+                return False
+            found |= of_it
             continue
         for attempt in client.attempts(application["id"]):
             listed = client.containers(application["id"], attempt["appAttemptId"])
@@ -48,7 +57,7 @@ def of_resource_manager(client: ResourceManagerClient) -> set[ContainerKey]:
                 for each in listed
                 if each["containerState"] != "COMPLETE"
             )
-    return found
+    return found == containers
 
 
 def of_nodes(container_times: Path) -> set[ContainerKey]:

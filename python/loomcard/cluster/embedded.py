@@ -26,6 +26,8 @@ from loomcard.config.shipped import PlaceError
 _MARK = "@loomcard "
 _START_S = 240.0  # seconds on an idle machine, minutes on one busy with other builds
 _STOP_S = 30.0
+_OLDEST_JAVA = 9
+"""The first version that reads a hosts file and knows --add-opens."""
 _MAIN = "org.loomcard.yarn.embedded.EmbeddedCluster"
 
 
@@ -159,6 +161,7 @@ class LocalCluster:
                     "stop it with `loomcard cluster down`",
                 )
             self._forget()
+        _check_java()
         render_conf(self.settings)
         start_up.seed_key(self._rm_state)
         self._launch(detached)
@@ -329,6 +332,15 @@ class LocalCluster:
             process.kill()
             process.wait()
         self._process = None
+
+
+def _check_java() -> None:
+    version = paths.java_version(paths.java_home())
+    if version is not None and version < _OLDEST_JAVA:
+        raise ClusterError(
+            f"{paths.java_home()} is Java {version}, which reads no hosts file",
+            f"set JAVA_HOME to Java {_OLDEST_JAVA} or later: every Hadoop line runs on Java 17",
+        )
 
 
 def _class_data() -> start_up.ClassData | None:

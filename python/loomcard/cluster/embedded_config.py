@@ -15,6 +15,7 @@ from loomcard.cluster.hadoop_config import (
     SCHEDULERS,
     Extra,
     Ports,
+    RenderError,
     embedded_settings,
     render,
 )
@@ -100,6 +101,11 @@ def render_conf(settings: LocalSettings) -> list[Path]:
     Raises RenderError and FindingsError as `render` does, and PlaceError when the jars are
     missing.
     """
+    if settings.virtual and paths.hadoop_line() == "2.7":
+        raise RenderError(
+            "a NodeManager of Hadoop 2.7 starts a process for every container",
+            "replay the workload on another Hadoop line, such as LOOMCARD_HADOOP=2.10",
+        )
     conf_dir = settings.run_dir / "conf"
     machines = settings.cluster_machines
     hosts = {machine.name: _address(i) for i, machine in enumerate(machines, 1)}
@@ -127,6 +133,7 @@ def render_conf(settings: LocalSettings) -> list[Path]:
     )
     written = render(conf_dir, rendered, settings.policy)
     _write_hosts(conf_dir / "hosts", hosts)
+    (conf_dir / "java-options").write_text(f'"-Djdk.net.hosts.file={conf_dir / "hosts"}"\n')
     listed = [{"name": machine.name, "capacity": dict(machine.capacity)} for machine in machines]
     (conf_dir / "machines.json").write_text(json.dumps(listed))
     return [*written, conf_dir / "hosts", conf_dir / "machines.json"]
@@ -165,9 +172,7 @@ _MAPRED = {
 def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
     properties = {
         # Every container's JVM must know the nodes' names, whatever program it runs.
-        "yarn.nodemanager.admin-env": (
-            f"MALLOC_ARENA_MAX=2,JAVA_TOOL_OPTIONS=-Djdk.net.hosts.file={conf_dir / 'hosts'}"
-        ),
+        "yarn.nodemanager.admin-env": f"MALLOC_ARENA_MAX=2,{_container_java(conf_dir)}",
         "yarn.nodemanager.container-state-transition-listener.classes": (
             "org.loomcard.yarn.embedded.ContainerTimes"
         ),
@@ -188,6 +193,12 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
     if settings.virtual:
         properties |= _VIRTUAL
     return properties | settings.yarn
+
+
+def _container_java(conf_dir: Path) -> str:
+    if paths.hadoop_line() == "2.7":  # which drops a value's second "=" and what follows
+        return f"JDK_JAVA_OPTIONS=@{conf_dir / 'java-options'}"
+    return f"JAVA_TOOL_OPTIONS=-Djdk.net.hosts.file={conf_dir / 'hosts'}"
 
 
 # Dozens of NodeManagers in one JVM: services for real processes and MapReduce are left out.

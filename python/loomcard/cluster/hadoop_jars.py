@@ -109,16 +109,27 @@ def _listed(line: str) -> list[_Jar]:
     return [_Jar(digest, int(size), path) for digest, size, path in rows]
 
 
-def _ours() -> list[Path]:
+def _ours(line: str) -> list[Path]:
+    """Return Loomcard's own jars for a line: one of them needs a build of its own. Raises
+    PlaceError if that is missing.
+    """
     built = checkout()
-    folder = shipped("jars") if built is None else shipped("jvm-bridge/dist/target/lib")
-    return sorted(folder.glob("loomcard-*.jar"))
+    if built is None:
+        folder, own = shipped("jars"), shipped("jars") / line
+    else:
+        folder, own = shipped("jvm-bridge/dist/target/lib"), built / "jvm-bridge" / f"line-{line}"
+    if not own.is_dir():
+        return sorted(folder.glob("loomcard-*.jar"))
+    jars = sorted(own.glob("loomcard-*.jar" if built is None else "target/loomcard-*.jar"))
+    if not jars:
+        raise PlaceError(f"no Loomcard jar for Hadoop {line}", f"run `make line-{line}`")
+    return jars
 
 
 def _folder(line: str) -> Path:
     """Return the folder, which is named after its contents: if it exists, it is complete."""
     digest = sha256(_list(line).read_bytes())
-    for jar in _ours():
+    for jar in _ours(line):
         digest.update(jar.read_bytes())
     return cache_folder() / f"jars-{digest.hexdigest()[:16]}"
 
@@ -130,7 +141,7 @@ def _put_together(line: str, jars: list[_Jar], keep: Path) -> Path:
     new = folder.with_suffix(".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
-    for file in [*(keep / jar.path for jar in jars), *_ours()]:
+    for file in [*(keep / jar.path for jar in jars), *_ours(line)]:
         link_or_copy(file, new / file.name)
     new.rename(folder)
     return folder

@@ -1,6 +1,7 @@
 """Where jars and the folders of running clusters are, in a checkout or an installation."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -60,6 +61,17 @@ def java_home() -> Path:
     if found is None:
         raise PlaceError("no java found", "install a JDK 17 or set JAVA_HOME")
     return Path(found).resolve().parents[1]
+
+
+def java_version(home: Path) -> int | None:
+    """Return the version of the Java installation in `home`, such as 17; None if it says none."""
+    try:
+        found = re.search(
+            r'^JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text(), re.MULTILINE
+        )
+    except OSError:
+        return None
+    return None if found is None else int(found[1])
 
 
 def run_folder(kind: str) -> Path:

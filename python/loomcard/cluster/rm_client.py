@@ -164,7 +164,8 @@ class ResourceManagerClient:
 
     def configuration(self) -> dict[str, str]:
         """Return the ResourceManager's Hadoop properties, without those left at a default."""
-        found = self._get("/conf").get("properties")
+        # Hadoop 2.7 asks for it in the query, later lines in the header that every request has.
+        found = self._get("/conf?format=json").get("properties")
         if not isinstance(found, list):
             raise RestError(
                 "the ResourceManager's answer to /conf holds no properties",

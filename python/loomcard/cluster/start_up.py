@@ -9,7 +9,6 @@ of an installation. If they are missing or damaged, a cluster starts as the firs
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Self
 
+from loomcard.cluster import paths
 from loomcard.config.shipped import checkout
 
 _QUIET: Final = "-Xlog:cds*=off"
@@ -48,9 +48,9 @@ class ClassData:
             release = (home / "release").read_text()
         except OSError:
             return None
-        version = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
+        version = paths.java_version(home)
         base = home / "lib" / "server" / "classes.jsa"  # the archive extends it
-        if version is None or int(version[1]) < _OLDEST_JAVA or not base.is_file():
+        if version is None or version < _OLDEST_JAVA or not base.is_file():
             return None
         class_path = f"{jars}/*"
         key = sha256(f"{home}\n{release}\n{class_path}".encode())

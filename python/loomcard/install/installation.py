@@ -301,11 +301,14 @@ def changes_of(record: dict[str, Any]) -> dict[str, Change]:
 
 
 def shim_jars() -> list[Path]:
-    """Return the jars that the ResourceManager needs: the scheduler's, and Py4J's of this Python.
-    Raises PlaceError if one is missing.
+    """Return the jars that the ResourceManager needs: the scheduler's for `hadoop_line`, and Py4J's
+    of this Python. Raises PlaceError if one is missing.
     """
     built = os.environ.get("LOOMCARD_JARS") or checkout() is not None
-    shim = list((paths.jars() if built else shipped("jars")).glob("loomcard-yarn-*.jar"))
+    folder = paths.jars() if built else shipped("jars")
+    if not built and (folder / paths.hadoop_line()).is_dir():  # a line with a jar of its own
+        folder /= paths.hadoop_line()
+    shim = list(folder.glob("loomcard-yarn-*.jar"))
     py4j = list((Path(sys.prefix) / "share" / "py4j").glob("py4j*.jar"))
     if not shim or not py4j:
         missing = "loomcard-yarn" if not shim else "py4j"
