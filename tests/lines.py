@@ -36,7 +36,11 @@ from loomcard.wire.messages import Hello
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "lines"
 TESTS = {
-    "local": ["tests/cluster/test_embedded.py", "tests/cluster/test_hadoop_config.py"],
+    "local": [
+        "tests/cluster/test_embedded.py",
+        "tests/cluster/test_hadoop_config.py",
+        "tests/cluster/test_mixed_lines.py",
+    ],
     "docker": ["tests/cluster/test_compose.py"],
 }
 DEEP = [
@@ -52,7 +56,7 @@ FETCH = ROOT / "jvm-bridge" / "lines" / "fetch.sh"
 FETCHED = ROOT / "jvm-bridge" / "lines" / "target" / "jars"
 JOURNAL = "journal replays"
 LINES = {
-    "local": ("2.10", "3.1", "3.2", "3.3", "3.4", "3.5"),
+    "local": ("2.7", "2.10", "3.1", "3.2", "3.3", "3.4", "3.5"),
     "docker": ("2.10", "3.3", "3.4", "3.5"),
 }
 HELLO_RELEASE = 1 + Hello.__struct_fields__.index("hadoop_version")
