@@ -25,6 +25,7 @@ import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.config.QueueSpec;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCalls;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.metrics.ShimMetrics;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.Entitlements;
@@ -267,7 +268,7 @@ final class SchedulerStatus implements StatusSource {
 
   private RMApp application(String id) {
     try {
-      return context.getRMApps().get(ApplicationId.fromString(id));
+      return context.getRMApps().get(YarnRecords.applicationId(id));
     } catch (IllegalArgumentException e) { // no id
       return null;
     }

@@ -1,5 +1,6 @@
 package org.loomcard.yarn.hadoop;
 
+import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.NodeId;
@@ -13,6 +14,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
+import org.apache.hadoop.yarn.util.ConverterUtils;
 
 /** What the scheduler makes of YARN's records and reads in them; this is for Hadoop 2.7. */
 public final class YarnRecords {
@@ -36,6 +38,11 @@ public final class YarnRecords {
   /** YARN's names of the types, in the order of the amounts. */
   public static String[] types() {
     return new String[] {"memory-mb", "vcores"};
+  }
+
+  /** Returns the id that is written so; throws IllegalArgumentException if none is. */
+  public static ApplicationId applicationId(String text) {
+    return ConverterUtils.toApplicationId(text);
   }
 
   /** Returns a new container of this ask, without a token. */

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.hadoop.YarnRecords;
 import org.loomcard.yarn.state.LoomcardApplication;
 import org.loomcard.yarn.state.LoomcardAttempt;
 
@@ -24,10 +25,10 @@ final class Diagnostics {
     RMAppAttempt known = known(attempt);
     if (!waits) {
       if (shown.remove(attempt) != null && known != null) {
-        known.updateAMLaunchDiagnostics(null);
+        YarnRecords.diagnose(known, null);
       }
     } else if (known != null && !sentence.equals(shown.put(attempt, sentence))) {
-      known.updateAMLaunchDiagnostics(sentence);
+      YarnRecords.diagnose(known, sentence);
     }
   }
 
@@ -36,7 +37,7 @@ final class Diagnostics {
     shown.keySet().removeIf(attempt -> {
       RMAppAttempt known = attempt.isStopped() ? known(attempt) : null;
       if (known != null) {
-        known.updateAMLaunchDiagnostics(null);
+        YarnRecords.diagnose(known, null);
       }
       return attempt.isStopped();
     });

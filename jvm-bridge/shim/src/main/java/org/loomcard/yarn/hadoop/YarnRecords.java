@@ -1,6 +1,7 @@
 package org.loomcard.yarn.hadoop;
 
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
@@ -55,6 +56,11 @@ public final class YarnRecords {
       names[i] = types[i].getName();
     }
     return names;
+  }
+
+  /** Returns the id that is written so; throws IllegalArgumentException if none is. */
+  public static ApplicationId applicationId(String text) {
+    return ApplicationId.fromString(text);
   }
 
   /** Returns a new container of this ask, without a token. */
