@@ -33,7 +33,8 @@ public final class HadoopCalls {
       "allocation request ids", "resource types other than memory and vcores",
       "node labels that share", "statistics of queues for clients",
       "metrics by node label and of preemption", "Loomcard's state in ZooKeeper",
-      "a move to another queue after a restart"));
+      "a move to another queue after a restart",
+      "placement rules"));
 
   private HadoopCalls() {
   }

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
@@ -104,8 +104,14 @@ public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N exte
     return heartbeat(attempt, asks, releases, blacklistAdditions, blacklistRemovals, null);
   }
 
-  /** Does nothing: the state store keeps the name that the user gave. */
-  protected final void placeApplications(UnaryOperator<String> path) {
+  /** Names the queue of a new application. */
+  protected interface QueueRule {
+    /** Returns the path of the queue; null for none. */
+    String queueFor(ApplicationSubmissionContext asked, String user) throws YarnException;
+  }
+
+  /** Does nothing: this line has no placement manager, and the name is the one the user gave. */
+  protected final void placeApplications(QueueRule rule) {
   }
 
   /** Does nothing: YARN itself starts what it monitors. */
