@@ -1,5 +1,7 @@
 """Configurations of stock schedulers as policy configurations: nothing is lost in silence."""
 
+import subprocess
+import zipfile
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -81,6 +83,36 @@ def test_each_property_has_one_outcome_and_the_result_compiles(file: Path) -> No
     assert all(outcome.why for outcome in made.outcomes if outcome.became != "converted")
     assert all(outcome.remedy for outcome in made.outcomes if outcome.became == "lost")
     assert compile_config(written(made), "converted.yml")["queues"]
+
+
+@pytest.mark.slow
+def test_hadoops_own_examples_are_converted(tmp_path: Path) -> None:
+    """The files in the tests jar of Hadoop's ResourceManager, which Maven brings."""
+    artifact = "org.apache.hadoop:hadoop-yarn-server-resourcemanager:3.4.2:jar:tests"
+    goal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+    subprocess.run(
+        ["mvn", "-q", "-B", goal, f"-Dartifact={artifact}", f"-DoutputDirectory={tmp_path}"],
+        check=True,
+    )  # fmt: skip
+    (jar,) = tmp_path.glob("*.jar")
+    with zipfile.ZipFile(jar) as files:
+        names = [
+            name for name in files.namelist()
+            if name.endswith(".xml") and ("fair-scheduler" in name or "capacity-scheduler" in name)
+        ]  # fmt: skip
+        files.extractall(tmp_path, names)
+    converted = 0
+    for name in sorted(names):
+        file = tmp_path / name
+        if "-invalid.xml" in name:
+            with pytest.raises(ConversionError, match="not XML"):
+                convert(file)
+            continue
+        made = convert(file)
+        assert sorted(outcome.name for outcome in made.outcomes) == sorted(stated(file)), name
+        assert compile_config(written(made), name)["queues"], name
+        converted += 1
+    assert converted >= 13
 
 
 def test_twelve_shapes_of_public_clusters_are_tried() -> None:

@@ -14,9 +14,12 @@ from loomcard.install.convert.amounts import amount, number, percent, resource, 
 from loomcard.install.convert.capacity_lost import IDLE, LOST
 from loomcard.install.convert.conversion import ROOT, Conversion, ConversionError, Draft
 from loomcard.install.convert.placement import CapacityPlacement
+from loomcard.install.convert.preemption import capacity_preemption
 
 PREFIX: Final = "yarn.scheduler.capacity."
 _WHOLE: Final = Decimal(100)
+_CREATED: Final = 1_000
+"""CapacityScheduler's default of the most queues that are created below one."""
 _APPLICATIONS: Final = 10_000
 """CapacityScheduler's default of maximum-applications."""
 _AM_SHARE: Final = Decimal("0.1")
@@ -201,17 +204,18 @@ class _Converter:
             if text.lower() != "true":
                 self.made.idle(name, text, "no queue is created")
                 continue
-            made: dict[str, Any] = {"template": self._template(queue, template)}
             names = [f"{name} = {text}"]
-            if form == "auto-create-child-queue":
-                made["remove_after"] = "unlimited"
-            else:
-                made |= self._depth_and_removal(queue)
+            made: dict[str, Any] = {}
             name, text = self._take(queue, f"{form}.{most}")
             if text is not None:
                 made["maximum_queues"] = int(number(text, name))
                 names.append(f"{name} = {text}")
                 self.made.converted(name, text, queue, "auto_create: maximum_queues")
+            made["template"] = self._template(queue, template, made.get("maximum_queues", _CREATED))
+            if form == "auto-create-child-queue":
+                made["remove_after"] = "unlimited"
+            else:
+                made |= self._depth_and_removal(queue)
             queue.put("auto_create", made, ", ".join(names))
             said, value = names[0].split(" = ", 1)
             self.made.converted(said, value, queue, "auto_create")
@@ -235,7 +239,7 @@ class _Converter:
             self.made.converted(name, text, queue, "auto_create: remove_after")
         return found
 
-    def _template(self, queue: Draft, parts: list[str]) -> dict[str, Any]:
+    def _template(self, queue: Draft, parts: list[str], most: int) -> dict[str, Any]:
         """Convert the templates of created leaves; a later one goes before an earlier one."""
         keys: dict[str, Any] = {}
         for part in parts:
@@ -245,8 +249,13 @@ class _Converter:
                 self._vector(leaf, "guaranteed", name, text)
             elif weight := _weight(text, name):
                 self._put(leaf, "weight", _plain(weight), name, text or "")
-            elif text is not None:
+            elif text is not None and number(text, name) * most <= _WHOLE:
                 self._put(leaf, "guaranteed", percent(number(text, name)), name, text)
+            elif text is not None:
+                self.made.lost(
+                    name, text, f"{most} queues cannot all have it; they share by weight",
+                    "lower maximum_queues, and state guaranteed in the template",
+                )  # fmt: skip
             self._maximum(leaf)
             self._lifetimes(leaf)
             self._labels(leaf)
@@ -454,7 +463,8 @@ class _Converter:
         levels = {path: rule for path, rule in levels.items() if rule}
         if levels:
             options["levels"] = levels
-        root.put("options", options, "ordering-policy, user limits and calculator of the file")
+        options |= capacity_preemption(self.made, self.left)
+        root.put("options", options, "ordering, user limits, calculator and preemption of the file")
 
     def _rules(self, queue: Draft) -> dict[str, Any]:
         rules = dict(LEAF_DEFAULTS)

@@ -21,6 +21,10 @@ IDLE: Final = (
 )  # fmt: skip
 
 LOST: Final = (
+    (r"disable_preemption$", "no queue is exempt from preemption",
+     "give the queue a guarantee: what is within it is never taken"),
+    (r"^yarn\.resourcemanager\.monitor\.", "the policy's preemption has no such option",
+     "see preempt_... of the policy capacity"),
     (r"^(node-locality-delay|rack-locality-additional-delay|rack-locality-full-reset)$",
      "capacity does not wait for a better place",
      "use the policy coupling with maps: delay where maps must be local"),

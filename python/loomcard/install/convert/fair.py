@@ -20,6 +20,7 @@ from loomcard.install.convert.amounts import (
 )
 from loomcard.install.convert.conversion import ROOT, Conversion, ConversionError, Draft
 from loomcard.install.convert.placement import fair_placement
+from loomcard.install.convert.preemption import fair_preemption
 
 _AM_SHARE: Final = Decimal("0.5")
 """FairScheduler's default of queueMaxAMShareDefault."""
@@ -31,7 +32,7 @@ _RESERVATIONS: Final = (
     "reservation", "reservation-planner", "reservation-agent", "reservation-policy",
     "aclAdministerReservations", "aclListReservations", "aclSubmitReservations",
 )  # fmt: skip
-_LOST: Final = {
+_LOST: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_RESERVATIONS, (
         "YARN's reservation system needs a scheduler of its own",
         "keep the reservable queue on the old cluster, or give it a guarantee",
@@ -42,6 +43,14 @@ _LOST: Final = {
     )),
 }  # fmt: skip
 
+_EXEMPT: Final = (
+    "no queue is exempt, and all queues wait for one time",
+    "choose preempt_after_ms for the queue that needs it soonest",
+)
+_LOST |= dict.fromkeys(
+    ("minSharePreemptionTimeout", "fairSharePreemptionTimeout", "fairSharePreemptionThreshold",
+     "defaultFairSharePreemptionThreshold", "allowPreemptionFrom"), _EXEMPT,
+)  # fmt: skip
 _SETTINGS: Final = {
     "sizebasedweight": ("an application's weight is 1", "choose srtf or tetris for job sizes"),
     "locality.threshold.node": (
@@ -371,6 +380,7 @@ class _Converter:
         levels = {path: rule for path, rule in self.rules.items() if rule != default}
         if levels:
             options["levels"] = levels
+        options |= fair_preemption(self.made, self.settings, self.defaults)
         if options:
             root.put("options", options, "schedulingPolicy of the queues")
 

@@ -210,7 +210,7 @@ def fair_placement(
             rules.append(_created({"queue": "root.default"}, True))
         origin = "FairScheduler's rules if there is no queuePlacementPolicy"
     else:
-        rules.extend(_of_fair(made, element) for element in policy)
+        rules.extend(filter(None, (_of_fair(made, element) for element in policy)))
         origin = "queuePlacementPolicy"
     made.root.put("placement", rules, origin)
     if any(rule.get("create") for rule in rules):
@@ -231,7 +231,8 @@ def _switch(made: Conversion, settings: dict[str, str], name: str, policy: Eleme
     return text is None or text.strip().lower() != "false"
 
 
-def _of_fair(made: Conversion, element: Element) -> Rule:
+def _of_fair(made: Conversion, element: Element) -> Rule | None:
+    """Return the rule; None for one that never fits."""
     name = element.get("name", "")
     said = f"queuePlacementPolicy: {name}"
     creates = element.get("create", "true").lower() != "false"
@@ -242,8 +243,19 @@ def _of_fair(made: Conversion, element: Element) -> Rule:
         queue = element.get("queue", "default")
         path = queue if queue.startswith(f"{ROOT}.") else f"{ROOT}.{queue}"
         rule = _created({"queue": path}, creates)
+        if any(each.path == path and each.queues for each in made.root.all()):
+            made.converted(
+                said, _attributes(element), made.root, "placement",
+                f"{path} holds queues: FairScheduler refuses the application, too",
+            )  # fmt: skip
+            return {"reject": True}
     elif name in _FAIR_PATHS:
         path, parent_creates = _fair_path(made, element, parents)
+        above = path.rpartition(".")[0]
+        missing = "%" not in above and all(each.path != above for each in made.root.all())
+        if missing and not (creates and parent_creates):
+            made.idle(said, _attributes(element), "its queue does not exist and is not made")
+            return None
         rule = {"named": True} if name == "specified" else {}
         rule["queue"] = path
         if creates and name != "secondaryGroupExistingQueue":
