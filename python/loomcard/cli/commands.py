@@ -48,7 +48,7 @@ COMMANDS: Final = {
     ),
     "explain": (
         "loomcard.cli.cluster.explain:explain",
-        "Say why an application waits, or a queue is below its share: what binds, by how much.",
+        "Say why an application, or a queue's applications, wait, and by how much.",
     ),
     "demo": (
         "loomcard.cli.cluster.demo:demo",

@@ -19,9 +19,10 @@ def explain(
     rm: Rm = None,
     as_json: Json = False,
 ) -> None:
-    """Say why an application waits: what binds it, by how much, who is ahead of it and by which
-    rule, and what would let it start. Of a queue: what it uses of its share, and why its
-    applications wait.
+    """Say why an application, or a queue's applications, wait, and by how much.
+
+    Of an application: what binds it, who is ahead of it and by which rule, and what would let it
+    start. Of a queue: what it uses of its share, and why its applications wait.
     """
     if not _NAME.fullmatch(name):
         raise typer.BadParameter(
