@@ -147,7 +147,8 @@ def test_the_owner_gets_its_room_back_and_a_maximum_binds_what_is_lent(
     cluster.rest.apply_policy(TAKING_BACK, "taking-back.yml")
     lent = run("first", 8, 90_000)
     used = partial(of_first, cluster)
-    wait_until(lambda: used()["memory_mb"] == 384, "first holds its maximum", seconds=DEADLINE_S)
+    # Its maximum there is 384 MB, and a map takes 256 MB: one map fits, two do not.
+    wait_until(lambda: used()["memory_mb"] == 256, "first has what it may", seconds=DEADLINE_S)
     owner = run("owed", 2, 1000, "gpu")
     assert owner.wait(DEADLINE_S) == 0, owner.reason()
     runs = [r for r in read_runs(cluster.container_times) if not r.is_am]

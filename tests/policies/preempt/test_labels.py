@@ -89,3 +89,21 @@ def test_what_is_lent_is_known_after_a_snapshot() -> None:
     made.ask(2, 4, label="gpu")
     evictions(made, 20)
     assert on(made, 2) == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("policy", ["capacity", "fair"])
+def test_the_owner_does_not_lose_its_own_am_on_lent_room(policy: str) -> None:
+    """b's AM names no label and runs on room that gpu lent; b asks for a task as large as the node.
+    If its AM were taken for the task, it would come back on the same room, for ever.
+    """
+    made = lending(policy, b={"label_guaranteed_ppm": {"gpu": 1_000_000}}, **OPTIONS)
+    made.complete(next(n for n, c in made.containers.items() if c.node == 2))
+    made.add_app(2, "root.b")
+    made.ask(2, 1, is_am=True)
+    made.ask(1, 0)
+    made.round()
+    (am,) = [n for n, c in made.containers.items() if c.app == 2]
+    assert made.containers[am].node == 2
+    made.ask(2, 1, (4096, 4), label="gpu")
+    evictions(made, 60)
+    assert am in made.containers

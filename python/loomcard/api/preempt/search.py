@@ -240,14 +240,15 @@ class Search:
         """Yield the containers in ``held`` that may be preempted, in the reverse order of the
         descent: at each queue from the root down the child of the largest s/w first; of a leaf's
         containers the latest first, AMs last. If maxima are tight for ``ask``, only containers
-        inside the lowest of those queues.
+        inside the lowest of those queues. A leaf may lose what is lent to it for its own claims,
+        but never an AM: that AM may be the one that asks, and would come back on the same room.
         """
         inside = next(reversed(self._limits.tight(ask)), None)
         for victim in sorted(held, key=self._mirrored):
             mine = [
                 container
                 for container in held[victim]
-                if (victim is not leaf or self._trees.lent(container))
+                if (victim is not leaf or (self._trees.lent(container) and not container.is_am))
                 and (inside is None or inside in queues_above(container.application.queue))
                 and container.preempting_since is None
                 and (not container.is_am or (am_too and self._trees.may_take_master(container)))
