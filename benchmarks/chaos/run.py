@@ -32,7 +32,8 @@ AFTERMATH_MS = 5000
 """A fault is still named beside a wait for this long after its end."""
 HOT_ROUNDS_PER_S = 30
 """While no container is requested and none ends, there is little to decide."""
-CHILDREN_S = 8.0
+CHILDREN_S = 20.0
+"""A child that stays longer is a leak; the end of a process may take its time on a busy machine."""
 CALM_S = 150.0
 AGREE_S = 45.0
 END_S = 240.0
