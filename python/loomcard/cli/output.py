@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -71,6 +71,12 @@ TokenFile = Annotated[
 def command_line() -> tuple[str, ...]:
     """Return the command line, as a manifest records it."""
     return ("loomcard", *sys.argv[1:])
+
+
+def fail(message: str, hint: str, code: int) -> NoReturn:
+    """End the command with this exit status, an error, and what to do about it."""
+    typer.echo(f"error: {message} ({hint})", err=True)
+    raise typer.Exit(code)
 
 
 def print_json(document: Any) -> None:

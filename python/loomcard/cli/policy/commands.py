@@ -23,6 +23,7 @@ from loomcard.cli.output import (
     Rm,
     TokenFile,
     console,
+    fail,
     if_interrupted,
     print_json,
     waiting,
@@ -127,7 +128,7 @@ def check(
     """Check configurations and list every finding with its line; exit 2 if one is an error."""
     facts = None
     if cluster is not None and rm is not None:
-        _fail("--cluster and --rm", "give one of the two", BAD_INPUT)
+        fail("--cluster and --rm", "give one of the two", BAD_INPUT)
     if cluster is not None:
         facts = of_workload(cluster)
     elif rm is not None:
@@ -270,7 +271,7 @@ def _sent(
     except RestError as error:
         findings: list[dict[str, Any]] = error.body.get("findings") or []
         if not findings:
-            _fail(str(error), error.hint, BAD_INPUT if isinstance(error, TokenError) else FAILED)
+            fail(str(error), error.hint, BAD_INPUT if isinstance(error, TokenError) else FAILED)
         return {}, findings
 
 
@@ -280,7 +281,7 @@ def _client(
     try:
         return resource_manager(on, rm, user, token_file)
     except AddressError as error:
-        _fail(str(error), error.hint, BAD_INPUT)
+        fail(str(error), error.hint, BAD_INPUT)
 
 
 def _check(
@@ -356,8 +357,3 @@ def _kind(finding: dict[str, Any]) -> str:
 
 def _option_text(option: Option) -> str:
     return f"{option.name}: {option.type} = {option.default!r}"
-
-
-def _fail(message: str, hint: str, code: int) -> NoReturn:
-    typer.echo(f"error: {message} ({hint})", err=True)
-    raise typer.Exit(code)

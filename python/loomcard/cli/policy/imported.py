@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from getpass import getuser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import Json, console, print_json
+from loomcard.cli.output import Json, console, fail, print_json
 
 if TYPE_CHECKING:
     from loomcard.install.convert import Conversion
@@ -51,20 +51,20 @@ def import_(
     from loomcard.install.site_file import SiteFileError
 
     if out is not None and out.exists():
-        _fail(f"{out}: it exists already", "name another file, or remove it", BAD_INPUT)
+        fail(f"{out}: it exists already", "name another file, or remove it", BAD_INPUT)
     try:
         whole, running = _running(rm) if rm is not None else ({}, None)
         made = convert(file, whole, running)
     except SiteFileError as error:
-        _fail(str(error), error.hint, BAD_INPUT)
+        fail(str(error), error.hint, BAD_INPUT)
     except RestError as error:
-        _fail(str(error), error.hint, FAILED)
+        fail(str(error), error.hint, FAILED)
     text = written(made)
     if out is not None:
         try:
             out.write_text(text, "utf-8")
         except OSError as error:
-            _fail(
+            fail(
                 f"{out}: {error.strerror or error}",
                 "name a file in a folder that exists",
                 BAD_INPUT,
@@ -107,8 +107,3 @@ def _table(made: Conversion) -> Table:
         said = [each.key, each.why, each.remedy]
         table.add_row(each.name, each.value, each.became, "; ".join(filter(None, said)))
     return table
-
-
-def _fail(message: str, hint: str, status: int) -> NoReturn:
-    typer.echo(f"error: {message} ({hint})", err=True)
-    raise typer.Exit(status)

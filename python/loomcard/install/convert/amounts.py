@@ -34,6 +34,16 @@ def percent(number: Decimal) -> str:
     return f"{rounded:f}%"
 
 
+def masters_share(part: Decimal) -> str:
+    """Return ``am_share`` for a part of the whole such as 0.1: above 0% and at most 100%."""
+    return percent(min(max(part * 100, Decimal("0.0001")), Decimal(100)))
+
+
+def plain(found: Decimal) -> float:
+    """Return a number as a person writes it: 2, not 2.0."""
+    return int(found) if found == int(found) else float(found)
+
+
 def number(text: str, name: str) -> Decimal:
     """Return the number in a value. Raises ConversionError, which names the property."""
     try:

@@ -10,7 +10,15 @@ from typing import Any, Final
 
 from loomcard.config.schema import QUEUE_NAME
 from loomcard.install.convert.access import Access
-from loomcard.install.convert.amounts import amount, number, percent, resource, vector
+from loomcard.install.convert.amounts import (
+    amount,
+    masters_share,
+    number,
+    percent,
+    plain,
+    resource,
+    vector,
+)
 from loomcard.install.convert.capacity_lost import IDLE, LOST
 from loomcard.install.convert.conversion import ROOT, Conversion, ConversionError, Draft
 from loomcard.install.convert.placement import CapacityPlacement
@@ -137,7 +145,7 @@ class _Converter:
                 continue
             if weight and not amounts and weights:
                 share = (_WHOLE - percents) * weight / weights
-                queue.put("weight", _plain(weight), f"{name} = {text}")
+                queue.put("weight", plain(weight), f"{name} = {text}")
             self.parts[queue] = self.parts.get(parent, Decimal()) * share / _WHOLE
             if not weight:
                 origin = f"{name} = {text}" if text else f"{_DEFAULT}: 0"
@@ -193,10 +201,10 @@ class _Converter:
 
     def _auto_create(self, queue: Draft) -> None:
         """Convert the queues that CapacityScheduler makes below a parent, in both of its forms."""
-        for form, template, most in (
-            ("auto-create-child-queue", ["leaf-queue-template"], "max-queues"),
+        for form, template in (
+            ("auto-create-child-queue", ["leaf-queue-template"]),
             ("auto-queue-creation-v2", [f"auto-queue-creation-v2.{part}" for part in
-             ("template", "leaf-template")], "max-queues"),
+             ("template", "leaf-template")]),
         ):  # fmt: skip
             name, text = self._take(queue, f"{form}.enabled")
             if text is None:
@@ -206,7 +214,7 @@ class _Converter:
                 continue
             names = [f"{name} = {text}"]
             made: dict[str, Any] = {}
-            name, text = self._take(queue, f"{form}.{most}")
+            name, text = self._take(queue, f"{form}.max-queues")
             if text is not None:
                 made["maximum_queues"] = int(number(text, name))
                 names.append(f"{name} = {text}")
@@ -248,7 +256,7 @@ class _Converter:
             if text is not None and text.startswith("["):
                 self._vector(leaf, "guaranteed", name, text)
             elif weight := _weight(text, name):
-                self._put(leaf, "weight", _plain(weight), name, text or "")
+                self._put(leaf, "weight", plain(weight), name, text or "")
             elif text is not None and number(text, name) * most <= _WHOLE:
                 self._put(leaf, "guaranteed", percent(number(text, name)), name, text)
             elif text is not None:
@@ -265,8 +273,7 @@ class _Converter:
                 self._put(leaf, "maximum_applications", int(number(text, name)), name, text)
             name, text = self._take(leaf, "maximum-am-resource-percent")
             if text is not None:
-                share = min(max(number(text, name) * 100, Decimal("0.0001")), _WHOLE)
-                self._put(leaf, "am_share", percent(share), name, text)
+                self._put(leaf, "am_share", masters_share(number(text, name)), name, text)
             rules = {
                 key: value
                 for key, value in self._rules(leaf).items()
@@ -423,8 +430,9 @@ class _Converter:
             if not queue.leaf:
                 continue
             share = general if text is None else number(text, name)
-            share = min(max(share * 100, Decimal("0.0001")), _WHOLE)
-            queue.put("am_share", percent(share), said if text is None else f"{name} = {text}")
+            queue.put(
+                "am_share", masters_share(share), said if text is None else f"{name} = {text}"
+            )
             if text is not None:
                 self.made.converted(name, text, queue, "am_share")
 
@@ -487,7 +495,7 @@ class _Converter:
             if key == "minimum_user_limit_percent":
                 rules[key] = min(int(found), 100)
             else:
-                rules[key] = _plain(found)
+                rules[key] = plain(found)
             if text is not None:
                 why = "rounded down to a whole percent" if found != rules[key] else ""
                 self.made.converted(name, text, self.made.root, f"options: {key}", why)
@@ -551,11 +559,6 @@ def _weight(text: str | None, name: str) -> Decimal:
     if text is None or text.startswith("[") or not text.endswith("w"):
         return Decimal()
     return number(text.removesuffix("w"), name)
-
-
-def _plain(found: Decimal) -> float:
-    """Return a number as a person writes it: 2, not 2.0."""
-    return int(found) if found == int(found) else float(found)
 
 
 def _percentage(text: str | None, name: str) -> Decimal:

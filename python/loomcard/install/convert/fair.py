@@ -14,9 +14,11 @@ from loomcard.install.convert.amounts import (
     Amounts,
     Percentages,
     fair_value,
+    masters_share,
     number,
     of_whole,
     percent,
+    plain,
 )
 from loomcard.install.convert.conversion import ROOT, Conversion, ConversionError, Draft
 from loomcard.install.convert.placement import fair_placement
@@ -116,7 +118,7 @@ class _Converter:
             root.add("default")
         general = self.defaults.get("queueMaxAMShareDefault")
         share = _AM_SHARE if general is None else number(general, "queueMaxAMShareDefault")
-        template = {} if share < 0 else {"am_share": percent(min(share * 100, Decimal(100)))}
+        template = {} if share < 0 else {"am_share": masters_share(share)}
         fair_placement(self.made, placement, self.settings, template)
         for queue in list(root.all()):
             self._queue(queue)
@@ -173,8 +175,7 @@ class _Converter:
             if weight == 1:
                 self.made.idle(self._name_of(queue, "weight"), text, "every queue's weight is 1")
             elif weight > 0:
-                plain = int(weight) if weight == int(weight) else float(weight)
-                self._put(queue, "weight", plain, "weight", text)
+                self._put(queue, "weight", plain(weight), "weight", text)
             else:
                 self._lost(queue, "weight", text, "a weight is above 0",
                            "leave the queue out, or stop it: state: stopped")  # fmt: skip
@@ -184,9 +185,7 @@ class _Converter:
         self._child_maximum(queue, stated.pop("maxChildResources", None))
         self._access(queue, stated)
         for tag, text in stated.items():
-            why, remedy = _LOST.get(
-                tag, ("Loomcard does not know it", "see whether you rely on it")
-            )
+            why, remedy = _why_lost(tag)
             self._lost(queue, tag, text, why, remedy)
 
     def _name_of(self, queue: Draft, tag: str) -> str:
@@ -286,9 +285,7 @@ class _Converter:
             text = stated.pop(tag, None)
             if text is None:
                 continue
-            rule = (
-                _RULES.get(text) or _RULES.get(text.lower()) or _RULES.get(text.rpartition(".")[2])
-            )
+            rule = _rule_named(text)
             if rule is None:
                 self._lost(queue, tag, text, "there are the rules fair, drf and fifo",
                            f"write a policy, and name it at {queue.path}")  # fmt: skip
@@ -310,7 +307,7 @@ class _Converter:
             if text is not None:
                 self.made.idle(self._name_of(queue, "maxAMShare"), text, "masters have no limit")
             return
-        limit = percent(min(max(share * 100, Decimal("0.0001")), Decimal(100)))
+        limit = masters_share(share)
         if text is not None:
             self._put(queue, "am_share", limit, "maxAMShare", text)
         else:
@@ -366,9 +363,7 @@ class _Converter:
             text = self.defaults.pop(tag, None)
             if text is None:
                 continue
-            rule = (
-                _RULES.get(text) or _RULES.get(text.lower()) or _RULES.get(text.rpartition(".")[2])
-            )
+            rule = _rule_named(text)
             if rule in (None, "fifo"):
                 self.made.lost(
                     tag, text, "the default rule is fair or drf", "choose one of the two"
@@ -387,9 +382,7 @@ class _Converter:
     def _user(self, element: Element) -> None:
         name = _name(element)
         for each in element:
-            why, remedy = _LOST.get(
-                each.tag, ("Loomcard does not know it", "see whether you rely on it")
-            )
+            why, remedy = _why_lost(each.tag)
             self.made.lost(f"user {name}: {each.tag}", _text(each), why, remedy)
 
     def _rest(self) -> None:
@@ -405,10 +398,18 @@ class _Converter:
                 key = "maximum" if "Resources" in tag else "am_share"
                 self.made.converted(tag, text, root, f"{key} of the queues without one")
             else:
-                why, remedy = _LOST.get(
-                    tag, ("Loomcard does not know it", "see whether you rely on it")
-                )
+                why, remedy = _why_lost(tag)
                 self.made.lost(tag, text, why, remedy)
+
+
+def _why_lost(tag: str) -> tuple[str, str]:
+    """Return why an element is lost, and the remedy."""
+    return _LOST.get(tag, ("Loomcard does not know it", "see whether you rely on it"))
+
+
+def _rule_named(text: str) -> str | None:
+    """Return the rule with that name, in any case, or of that class; None for another."""
+    return _RULES.get(text) or _RULES.get(text.lower()) or _RULES.get(text.rpartition(".")[2])
 
 
 def _one_percentage(value: Amounts | Percentages) -> Decimal | None:

@@ -235,13 +235,12 @@ def _of_fair(made: Conversion, element: Element) -> Rule | None:
     """Return the rule; None for one that never fits."""
     name = element.get("name", "")
     said = f"queuePlacementPolicy: {name}"
-    creates = element.get("create", "true").lower() != "false"
+    creates = _creates(element)
     parents = list(element)
     if name == "reject":
         rule: Rule = {"reject": True}
     elif name == "default":
-        queue = element.get("queue", "default")
-        path = queue if queue.startswith(f"{ROOT}.") else f"{ROOT}.{queue}"
+        path = _default_path(element)
         rule = _created({"queue": path}, creates)
         if any(each.path == path and each.queues for each in made.root.all()):
             made.converted(
@@ -278,10 +277,9 @@ def _fair_path(made: Conversion, element: Element, parents: list[Element]) -> tu
         return f"{ROOT}.{_FAIR_PATHS[name]}", True
     parent = parents[-1]
     inner = parent.get("name", "")
-    creates = parent.get("create", "true").lower() != "false"
+    creates = _creates(parent)
     if inner == "default":
-        queue = parent.get("queue", "default")
-        above = queue if queue.startswith(f"{ROOT}.") else f"{ROOT}.{queue}"
+        above = _default_path(parent)
     elif inner in _FAIR_PATHS and inner != "nestedUserQueue":
         above = f"{ROOT}.{_FAIR_PATHS[inner]}"
         creates = creates and inner != "secondaryGroupExistingQueue"
@@ -290,6 +288,16 @@ def _fair_path(made: Conversion, element: Element, parents: list[Element]) -> tu
             f"{made.place}: the rule {inner!r} may not stand in another", "choose another rule"
         )
     return f"{above}.{_FAIR_PATHS[name]}", creates
+
+
+def _default_path(element: Element) -> str:
+    """Return the queue that a rule ``default`` names."""
+    queue = element.get("queue", "default")
+    return queue if queue.startswith(f"{ROOT}.") else f"{ROOT}.{queue}"
+
+
+def _creates(element: Element) -> bool:
+    return element.get("create", "true").lower() != "false"
 
 
 def _created(rule: Rule, create: bool) -> Rule:
