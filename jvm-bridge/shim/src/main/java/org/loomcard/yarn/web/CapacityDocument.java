@@ -4,7 +4,6 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,30 +27,22 @@ final class CapacityDocument {
   private static final int NOT_SET = -1;
 
   private final StatusSource source;
-  private final JsonArray specs;
+  private final QueueSpecs specs;
   private final Map<String, QueueStatus> statuses;
   private final Map<String, List<UserStatus>> users;
   private final Map<String, Map<String, Long>> partitions;
   private final Map<String, Long> largest;
   private final boolean byMemory;
-  private final List<List<Integer>> below = new ArrayList<>();
 
-  private CapacityDocument(StatusSource source, JsonArray specs) {
+  private CapacityDocument(StatusSource source, QueueSpecs specs) {
     this.source = source;
     this.specs = specs;
     statuses = source.queues();
     users = source.users();
     partitions = source.partitions();
     largest = source.largest();
-    JsonElement calculator = spec(0).getAsJsonObject("options").get("calculator");
+    JsonElement calculator = specs.get(0).getAsJsonObject("options").get("calculator");
     byMemory = calculator != null && calculator.getAsString().equals("memory");
-    for (int i = 0; i < specs.size(); i++) {
-      below.add(new ArrayList<Integer>());
-      JsonElement parent = spec(i).get("parent");
-      if (!parent.isJsonNull()) {
-        below.get(parent.getAsInt()).add(i);
-      }
-    }
   }
 
   /**
@@ -60,7 +51,7 @@ final class CapacityDocument {
    * @param specs the queues of the compiled policy configuration
    */
   static JsonObject of(StatusSource source, JsonArray specs) {
-    CapacityDocument queues = new CapacityDocument(source, specs);
+    CapacityDocument queues = new CapacityDocument(source, new QueueSpecs(specs));
     JsonObject root = queues.queue(0, new Shares(PERCENT, PERCENT, PERCENT, PERCENT));
     JsonObject document = new JsonObject();
     document.addProperty("type", "capacityScheduler");
@@ -91,7 +82,7 @@ final class CapacityDocument {
   }
 
   private JsonObject queue(int index, Shares shares) {
-    JsonObject spec = spec(index);
+    JsonObject spec = specs.get(index);
     String path = spec.get("path").getAsString();
     QueueStatus status = statuses.get(path);
     boolean leaf = spec.get("leaf").getAsBoolean();
@@ -104,7 +95,7 @@ final class CapacityDocument {
     Map<String, Long> used = used(status, DEFAULT_PARTITION);
     double usedOfCluster = part(used, whole(DEFAULT_PARTITION));
     addShares(shown, shares, usedOfCluster);
-    boolean weighted = isWeighted(index);
+    boolean weighted = specs.isWeighted(index);
     shown.addProperty("weight", weighted ? spec.get("weight").getAsDouble() : NOT_SET);
     shown.addProperty("normalizedWeight", weighted ? shares.capacity / PERCENT : 0);
     shown.addProperty("isAbsoluteResource", !spec.getAsJsonObject("guaranteed").has("ppm"));
@@ -154,13 +145,14 @@ final class CapacityDocument {
   private JsonArray children(int index, Shares shares) {
     JsonArray children = new JsonArray();
     double weights = 0;
-    for (int child : below.get(index)) {
-      weights += spec(child).get("weight").getAsDouble();
+    for (int child : specs.below(index)) {
+      weights += specs.get(child).get("weight").getAsDouble();
     }
     Map<String, Long> cluster = source.capacity();
-    for (int child : below.get(index)) {
-      JsonObject spec = spec(child);
-      double capacity = isWeighted(child) ? PERCENT * spec.get("weight").getAsDouble() / weights
+    for (int child : specs.below(index)) {
+      JsonObject spec = specs.get(child);
+      double capacity = specs.isWeighted(child)
+          ? PERCENT * spec.get("weight").getAsDouble() / weights
           : share(spec.getAsJsonObject("guaranteed"), cluster, shares.ofCluster);
       double maximum = share(spec.getAsJsonObject("maximum"), cluster, shares.maximumOfCluster);
       children.add(queue(child, new Shares(capacity, maximum,
@@ -190,27 +182,6 @@ final class CapacityDocument {
       }
     }
     return part;
-  }
-
-  private boolean isWeighted(int index) {
-    return isWeighted(specs, index);
-  }
-
-  /** Whether no queue beside this one states a guarantee: then weights divide the parent's. */
-  static boolean isWeighted(JsonArray specs, int index) {
-    JsonElement parent = specs.get(index).getAsJsonObject().get("parent");
-    if (parent.isJsonNull()) {
-      return false;
-    }
-    for (JsonElement each : specs) {
-      JsonObject sibling = each.getAsJsonObject();
-      JsonObject guaranteed = sibling.getAsJsonObject("guaranteed");
-      if (sibling.get("parent").equals(parent)
-          && (!guaranteed.has("ppm") || guaranteed.get("ppm").getAsInt() > 0)) {
-        return false;
-      }
-    }
-    return true;
   }
 
   private void addLeaf(JsonObject shown, JsonObject spec, String path, QueueStatus status,
@@ -367,28 +338,10 @@ final class CapacityDocument {
       JsonObject acl = new JsonObject();
       acl.addProperty("accessType", each[0]);
       acl.addProperty("accessControlList",
-          each[1].isEmpty() ? "*" : acl(spec.getAsJsonArray(each[1])));
+          each[1].isEmpty() ? "*" : QueueSpecs.acl(spec.getAsJsonArray(each[1])));
       acls.add(acl);
     }
     return acls;
-  }
-
-  /** Returns a list as YARN writes it: users, a space, groups. */
-  static String acl(JsonArray names) {
-    List<String> submitters = new ArrayList<>();
-    List<String> groups = new ArrayList<>();
-    for (JsonElement each : names) {
-      String name = each.getAsString();
-      if (name.equals("*")) {
-        return "*";
-      }
-      if (name.startsWith("group:")) {
-        groups.add(name.substring("group:".length()));
-      } else {
-        submitters.add(name);
-      }
-    }
-    return String.join(",", submitters) + " " + String.join(",", groups);
   }
 
   private JsonObject health() {
@@ -407,10 +360,6 @@ final class CapacityDocument {
     JsonObject wrapped = new JsonObject();
     wrapped.add(name, list);
     return wrapped;
-  }
-
-  private JsonObject spec(int index) {
-    return specs.get(index).getAsJsonObject();
   }
 
   /** Returns amounts as YARN's documents have them. */

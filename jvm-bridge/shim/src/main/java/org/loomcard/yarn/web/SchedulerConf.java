@@ -1,7 +1,6 @@
 package org.loomcard.yarn.web;
 
 import com.google.gson.JsonArray;
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,10 +12,10 @@ import java.util.List;
 final class SchedulerConf {
   private static final String PREFIX = "yarn.scheduler.capacity.";
   private static final double PPM_PER_PERCENT = 10_000;
-  private final JsonArray specs;
+  private final QueueSpecs specs;
   private final JsonArray properties = new JsonArray();
 
-  private SchedulerConf(JsonArray specs) {
+  private SchedulerConf(QueueSpecs specs) {
     this.specs = specs;
   }
 
@@ -26,7 +25,7 @@ final class SchedulerConf {
    * @param specs the queues of the compiled policy configuration
    */
   static JsonObject of(JsonArray specs) {
-    SchedulerConf conf = new SchedulerConf(specs);
+    SchedulerConf conf = new SchedulerConf(new QueueSpecs(specs));
     for (int i = 0; i < specs.size(); i++) {
       conf.addQueue(i);
     }
@@ -36,30 +35,27 @@ final class SchedulerConf {
   }
 
   private void addQueue(int index) {
-    JsonObject spec = specs.get(index).getAsJsonObject();
+    JsonObject spec = specs.get(index);
     String path = spec.get("path").getAsString();
     List<String> below = new ArrayList<>();
-    for (JsonElement each : specs) {
-      JsonElement parent = each.getAsJsonObject().get("parent");
-      if (!parent.isJsonNull() && parent.getAsInt() == index) {
-        String child = each.getAsJsonObject().get("path").getAsString();
-        below.add(child.substring(child.lastIndexOf('.') + 1));
-      }
+    for (int child : specs.below(index)) {
+      String full = specs.get(child).get("path").getAsString();
+      below.add(full.substring(full.lastIndexOf('.') + 1));
     }
     if (!below.isEmpty()) {
       add(path, "queues", String.join(",", below));
     }
     if (index > 0) {
-      add(path, "capacity", CapacityDocument.isWeighted(specs, index)
+      add(path, "capacity", specs.isWeighted(index)
           ? spec.get("weight").getAsString() + "w" : limit(spec.getAsJsonObject("guaranteed")));
       add(path, "maximum-capacity", limit(spec.getAsJsonObject("maximum")));
     }
     add(path, "state", spec.has("state") && !spec.get("state").getAsString().equals("running")
         ? "STOPPED" : "RUNNING");
     add(path, "acl_submit_applications",
-        CapacityDocument.acl(spec.getAsJsonArray("submit")));
+        QueueSpecs.acl(spec.getAsJsonArray("submit")));
     add(path, "acl_administer_queue",
-        CapacityDocument.acl(spec.getAsJsonArray("administer")));
+        QueueSpecs.acl(spec.getAsJsonArray("administer")));
     if (spec.get("leaf").getAsBoolean()) {
       add(path, "maximum-am-resource-percent", String.valueOf(
           spec.get("am_share_ppm").getAsDouble() / PPM_PER_PERCENT / 100));
