@@ -59,7 +59,7 @@ def properties(file: Path) -> dict[str, str]:
 def test_capacity_scheduler_gets_guarantees_weights_and_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stated guarantees become percent, others weights; options get YARN's names."""
+    """Guarantees become percent, and so do weights; options get YARN's names."""
     conf = rendered(tmp_path, "stock:capacity", GUARANTEED, monkeypatch)
     said = properties(conf / "capacity-scheduler.xml")
     assert said["yarn.scheduler.capacity.root.queues"] == "prod,research"
@@ -72,7 +72,7 @@ def test_capacity_scheduler_gets_guarantees_weights_and_lists(
     assert found["prod.acl_submit_applications"] == "*"
     assert found["research.capacity"] == "25"
     assert found["research.acl_submit_applications"] == " "
-    assert found["research.a.capacity"] == "3w"
+    assert found["research.a.capacity"] == "75"
     assert found["research.a.acl_submit_applications"] == "alice lab"
     assert found["research.b.user-limit-factor"] == "2.0"
     assert found["research.b.minimum-user-limit-percent"] == "50"
@@ -119,10 +119,10 @@ def test_queues_without_a_configuration_are_alike() -> None:
     tree = stock_queues(made, ["memory_mb", "vcores"], [100, 10], whole=True)
     assert [(queue.path, queue.capacity) for queue in tree.all] == [
         ("root", "100"),
-        ("root.x", "1w"),
-        ("root.x.a", "1w"),
-        ("root.x.b", "1w"),
-        ("root.y", "1w"),
+        ("root.x", "50"),
+        ("root.x.a", "50"),
+        ("root.x.b", "50"),
+        ("root.y", "50"),
     ]
 
 

@@ -23,8 +23,8 @@ _MILLION = 1_000_000
 class StockQueue:
     """One queue, in the terms of capacity-scheduler.xml and of FairScheduler's allocation file.
 
-    `capacity`: percent of the parent's, or a weight such as `3w` at a level where no queue states a
-    guarantee. `least` and `most`: FairScheduler's minResources and maxResources, "" if not set.
+    `capacity`: percent of the parent's. `least` and `most`: FairScheduler's minResources and
+    maxResources, "" if not set.
     """
 
     path: str
@@ -140,7 +140,9 @@ class _Tree:
     def _shares(self, parent: str, level: Sequence[Any]) -> list[str]:
         stated = [_ppm(queue, "guaranteed") for queue in level]
         if not any(stated):
-            return [f"{queue['weight']:g}w" for queue in level]
+            # Percent, since CapacityScheduler knows weights only from Hadoop 3.4 on.
+            total = sum(queue["weight"] for queue in level)
+            return [f"{100 * queue['weight'] / total:g}" for queue in level]
         if self.whole and sum(stated) != _MILLION:
             raise RenderError(
                 f"the queues below {parent} are guaranteed {_percent(sum(stated))} % of it: "
