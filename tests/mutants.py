@@ -51,8 +51,12 @@ written and replayed in those of wire.
 WHOLE = ("guide_page", "hold_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees")
 """Files with tests that simulate whole clusters, for seconds each: left out."""
 QUICK = "not slow and not docker and not cluster"
-PLACED = "test_sources_that_are_not_installed_say_so", "test_the_manifest_names_the_commit"
-"""Tests that check where the sources are, which is another place here."""
+PLACED = (
+    "test_sources_that_are_not_installed_say_so",
+    "test_the_manifest_names_the_commit",
+    "test_a_plan_takes_its_former_verbs",
+)
+"""Tests that check where the sources are or who calls them, which is different here."""
 SURVIVED = {0, 5, 33}
 """Exit codes of mutmut: all tests passed; pytest ran none; no test reaches the mutant."""
 LEAST = 0.9

@@ -31,9 +31,10 @@ import org.loomcard.yarn.wire.PlanMessage;
  *
  * <p>An ask is stalled when all of this was true for a whole deadline: it got no container, no rule
  * that the policy states kept it waiting, and at each look it fitted on a node within all limits.
- * Also, on at least one node the room for it must have stayed free all the time. A stated rule is
- * not believed for ever: an application that has only its AM is kept waiting for {@code
- * longestWaitMs} at most.
+ * Also, on at least one node the room for it must have stayed free all the time, and no look may
+ * have come after a plan that was as large as plans may be: then an ask can wait for the next plan,
+ * however long the policy takes to fill a large cluster. A stated rule is not believed for ever: an
+ * application that has only its AM is kept waiting for {@code longestWaitMs} at most.
  *
  * <p>A look costs as much as a round of the {@link FifoFallback}, and has its bounds. For one
  * thread.
@@ -179,7 +180,7 @@ public final class Progress {
       boolean kept = isKept(attempt, key, true);
       Waiting waiting = waiting(attempt, key);
       // Most asks are served before the next look, so the nodes need not be read for them.
-      boolean young = waiting.seen == NOT || attempt.servedMs(key) > lookedMs;
+      boolean young = waiting.seen == NOT || attempt.servedMs(key) > lookedMs || waits.isBusy();
       waiting.seen = pass;
       if (kept || young) {
         waiting.fitsSinceMs = NOT;

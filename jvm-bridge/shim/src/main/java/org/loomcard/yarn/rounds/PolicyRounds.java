@@ -311,6 +311,7 @@ public final class PolicyRounds {
     saved.putAll(plan.saved);
     savedChanged |= !plan.saved.isEmpty();
     waits.update(plan.waits, plan.queueWaits);
+    waits.setBusy(2L * report.allocated >= config.roundMaxContainers);
     reports.update(plan.reports);
     pauseAfter(report, late);
     return new RoundResult(slow ? "the plan came too late" : null, fault);

@@ -19,6 +19,7 @@ public final class WaitReasons {
   private static final long NEVER = -1;
   private final Map<List<Long>, PlanMessage.Wait> reasons = new LinkedHashMap<>();
   private final Map<Integer, PlanMessage.QueueWait> queues = new HashMap<>();
+  private boolean busy;
 
   public WaitReasons() {
   }
@@ -43,8 +44,19 @@ public final class WaitReasons {
     return Arrays.asList((long) attempt, (long) priority, allocationRequestId);
   }
 
+  /** Says whether the last plan allocated about as much as a plan may. */
+  public synchronized void setBusy(boolean full) {
+    busy = full;
+  }
+
+  /** Whether the policy allocates as fast as it can: an ask may then wait for its turn. */
+  public synchronized boolean isBusy() {
+    return busy;
+  }
+
   /** Forgets all reasons: a snapshot follows, and the policy states them all again. */
   public synchronized void clear() {
+    busy = false;
     reasons.clear();
     queues.clear();
   }

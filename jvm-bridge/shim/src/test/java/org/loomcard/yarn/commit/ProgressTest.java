@@ -108,6 +108,20 @@ public class ProgressTest extends SchedulerTestBase {
     assertEquals(Collections.emptyList(), lookFor(1));
   }
 
+  /** While plans are as large as plans may be, an ask can wait for its turn. */
+  @Test
+  public void aPolicyThatAllocatesAsFastAsItCanIsNotStalled() throws Exception {
+    start();
+    ask(am, 1024, 5, 2);
+    waits.setBusy(true);
+    assertEquals(Collections.emptyList(), lookFor(3));
+    waits.setBusy(false);
+    for (int looks = 0; looks < 16; looks++) {
+      assertEquals("look " + looks, 0, look().size());
+    }
+    assertEquals(1, lookFor(1).size());
+  }
+
   /** Asks larger than any node, and those that a limit forbids, are no stalls. */
   @Test
   public void whatCannotBeServedIsNotStalled() throws Exception {

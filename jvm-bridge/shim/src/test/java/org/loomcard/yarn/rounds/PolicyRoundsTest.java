@@ -143,8 +143,10 @@ public class PolicyRoundsTest {
     rounds.run(new Answering(ONE, 0), applied);
     assertEquals(1, scheduler.running("policy"));
     assertTrue("more may come", rounds.isWanted());
+    assertTrue(rounds.reasons().isBusy());
     scheduler.refuseAll(true);
     rounds.run(new Answering(ONE, 0), applied);
+    assertFalse("it allocated nothing", rounds.reasons().isBusy());
     pass(10);
     rounds.run(new Answering(ONE, 0), applied);
     pass(20);
