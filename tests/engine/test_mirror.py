@@ -228,6 +228,7 @@ class Sees:
 
 def test_a_change_is_shown_with_its_facts_to_the_queues_that_it_concerns():
     """A node's resize to every queue, with both capacities; an ended attempt to its own queue."""
+    Sees.seen.clear()
     queues = [queue("root", "drf"), queue("root.a", "test-sees"), queue("root.b", "test-sees")]
     engine = Cluster(config(*queues))
     engine.add_node(1, 4096, 4)
