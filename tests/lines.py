@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -59,6 +60,8 @@ LINES = {
     "local": ("2.7", "2.10", "3.1", "3.2", "3.3", "3.4", "3.5"),
     "docker": ("2.10", "3.3", "3.4", "3.5"),
 }
+AT_ONCE = {"local": 2, "docker": 1}
+"""How many lines run side by side: one embedded cluster leaves half of two cores idle."""
 HELLO_RELEASE = 1 + Hello.__struct_fields__.index("hadoop_version")
 """Its place in the handshake's text, after the tag."""
 OUTCOMES = {"failure": "FAILED", "error": "ERROR", "skipped": "skipped"}
@@ -175,7 +178,7 @@ def table(found: dict[str, dict[str, str]]) -> Table:
 
 
 def main() -> int:
-    """Run line after line; the table comes last."""
+    """Run the lines; the table comes last."""
     parser = argparse.ArgumentParser(prog="lines", description="the cluster's tests on each line")
     parser.add_argument("lines", nargs="*", help="such as 3.3")
     parser.add_argument("--on", choices=list(TESTS), default="local", help="the kind of cluster")
@@ -184,11 +187,14 @@ def main() -> int:
     if given.deep:
         TESTS["local"].extend(DEEP)
     found: dict[str, dict[str, str]] = {}
-    for line in given.lines or LINES[given.on]:
-        found[line] = run(line, given.on)
-        word = "FAILED" if failed(found[line]) else "passed"
-        seconds, folder = found[line]["together"], _folder(line, given.on)
-        print(f"Hadoop {line}: {word} in {seconds} s; {folder}", flush=True)
+    lines = given.lines or LINES[given.on]
+    with ThreadPoolExecutor(AT_ONCE[given.on]) as pool:
+        cells_of = pool.map(lambda line: run(line, given.on), lines)
+        for line, cells in zip(lines, cells_of, strict=True):
+            found[line] = cells
+            word = "FAILED" if failed(cells) else "passed"
+            seconds, folder = cells["together"], _folder(line, given.on)
+            print(f"Hadoop {line}: {word} in {seconds} s; {folder}", flush=True)
     Console(width=160).print(table(found))
     return int(any(map(failed, found.values())))
 

@@ -35,9 +35,9 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
         "golden": [["make", "-s", "golden"]],
     },
     "rest": {
-        # One line after the other, and none beside other tests: each is a cluster with its jobs.
+        # The lines do not run beside other tests: each is a cluster with its jobs.
         "python": [
-            [*PYTEST, "-m", f"not ({QUICK})"],
+            [*PYTEST, "-m", f"not ({QUICK})", "--durations=30", "--durations-min=20"],
             [sys.executable, "tests/lines.py", "3.1", "3.3", "3.5"],
         ],
         "java": [
