@@ -50,6 +50,11 @@ COMMANDS: Final = {
         "loomcard.cli.cluster.explain:explain",
         "Say why an application, or a queue's applications, wait, and by how much.",
     ),
+    "usage": (
+        "loomcard.cli.cluster.usage:usage",
+        "Say who used how much of a cluster: containers, memory and vcores over time, by queue and"
+        " user.",
+    ),
     "demo": (
         "loomcard.cli.cluster.demo:demo",
         "Swap a policy under real jobs, then compare dress, hdrf and carbyne with"

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from loomcard.wire import older
-from loomcard.wire.messages import Batch, Hello, PlanReply, read_reply, read_request
+from loomcard.wire.messages import SCHEMA, Batch, Hello, PlanReply, read_reply, read_request
 
 
 class JournalError(Exception):
@@ -160,6 +160,11 @@ def read_segment(path: Path) -> Segment:
         raise JournalError(f"{path}:1: expected a segment, found {tag!r}")
     rounds = list(_rounds(path, lines))
     with reading(f"{path}:1", "a segment of an older schema cannot be read"):
+        if older.schema(header) > SCHEMA:
+            raise JournalError(
+                f"{path}:1: schema {older.schema(header)}, and this Loomcard reads up to {SCHEMA}:"
+                " use the version that wrote it, or a newer one"
+            )
         return Segment(path, *older.segment(header, rounds))
 
 

@@ -53,10 +53,10 @@ def segment(header: dict[str, Any], rounds: Rounds) -> tuple[dict[str, Any], Rou
     """The header and the texts of a segment in today's schema; unchanged if they have it already.
     Raises ``msgspec.MsgspecError``, and any error that a damaged text causes.
     """
-    schema = _schema(header)
-    if schema >= SCHEMA:
+    found = schema(header)
+    if found >= SCHEMA:
         return header, rounds
-    return _header(header), [(_batch(b), _plan(p, older=schema == 2)) for b, p in rounds]
+    return _header(header), [(_batch(b), _plan(p, older=found == 2)) for b, p in rounds]
 
 
 def _header(found: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,8 @@ def _header(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _schema(found: dict[str, Any]) -> int:
+def schema(found: dict[str, Any]) -> int:
+    """The schema that a segment's header states."""
     match found.get("hello"):
         case [_, int(schema), *_]:
             return schema
