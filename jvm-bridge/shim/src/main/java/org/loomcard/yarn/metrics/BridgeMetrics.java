@@ -16,8 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bridge's counters as a source of Hadoop's metrics. So they are in {@code /jmx}, in {@code
- * /prom} and in every sink that the ResourceManager is configured with.
+ * The bridge's counters, and the figures that policies report, as a source of Hadoop's metrics. So
+ * they are in {@code /jmx}, in {@code /prom} and in every sink that the ResourceManager is
+ * configured with.
  */
 public final class BridgeMetrics implements MetricsSource {
   static final String NAME = "LoomcardBridge";
@@ -87,21 +88,12 @@ public final class BridgeMetrics implements MetricsSource {
         .addCounter(info("Preempted", "Containers that a plan took back"), metrics.preempted());
     long refused = 0;
     for (Map.Entry<String, Long> each : metrics.refused().entrySet()) {
-      record.addCounter(info("Refused" + camel(each.getKey()), "Refused: " + each.getKey()),
+      record.addCounter(info("Refused" + MetricNames.camel(each.getKey()), "Refused: " + each.getKey()),
           each.getValue());
       refused += each.getValue();
     }
     record.addCounter(info("Refused", "Decisions refused, by whatever reason"), refused);
-  }
-
-  /** Writes {@code NODE_FULL} as {@code NodeFull}. */
-  private static String camel(String code) {
-    StringBuilder name = new StringBuilder();
-    for (String word : code.toLowerCase(Locale.ROOT).split("_")) {
-      name.append(word.isEmpty() ? "" : word.substring(0, 1).toUpperCase(Locale.ROOT)
-          + word.substring(1));
-    }
-    return name.toString();
+    PolicyFigures.add(collector, now.reports);
   }
 
   private static MetricsInfo info(String name, String about) {

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertNull;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.metrics2.AbstractMetric;
 import org.apache.hadoop.metrics2.MetricsRecord;
@@ -21,9 +22,13 @@ import org.loomcard.yarn.config.PolicyConfig;
 /** The bridge in Hadoop's metrics. */
 public class BridgeMetricsTest {
   private static BridgeMetrics source(ShimMetrics shim) throws Exception {
+    return source(shim, new TreeMap<String, String>());
+  }
+
+  private static BridgeMetrics source(ShimMetrics shim, Map<String, String> reports)
+      throws Exception {
     AppliedConfig governing = new AppliedConfig(PolicyConfig.read(ConfigText.oneQueue()), 3, null);
-    return new BridgeMetrics(
-        () -> BridgeSamples.status(governing, new HashMap<String, String>()), shim);
+    return new BridgeMetrics(() -> BridgeSamples.status(governing, reports), shim);
   }
 
   /** Shows allocations by origin, refusals by reason and in total, the version and the state. */
@@ -56,6 +61,33 @@ public class BridgeMetricsTest {
       state = tag.name().equals("State") ? tag.value() : state;
     }
     assertNotNull(state);
+  }
+
+  /**
+   * A figure with a panel and a number is a gauge of a record of its queue. Other figures, plain
+   * reports and the state of the journal give none, whatever is in them.
+   */
+  @Test
+  public void figuresOfPoliciesAreShownByQueue() throws Exception {
+    Map<String, String> reports = new TreeMap<>();
+    reports.put("journal", "{\"trouble\":null,\"lost_rounds\":0}");
+    reports.put("root.a", "{\"typed\":1,\"tables\":[],\"figures\":["
+        + "{\"name\":\"used_share\",\"label\":\"held\",\"panel\":\"delta\",\"value\":0.25},"
+        + "{\"name\":\"jobs\",\"label\":\"jobs\",\"value\":3},"
+        + "{\"name\":\"none\",\"label\":\"none\",\"panel\":\"delta\",\"value\":null}]}");
+    reports.put("root.b", "{\"figures\":[1,{\"panel\":\"x\",\"value\":2}]}");
+    MetricsCollectorImpl collector = new MetricsCollectorImpl();
+    source(new ShimMetrics(), reports).getMetrics(collector, true);
+    StringBuilder shown = new StringBuilder();
+    for (MetricsRecord record : collector.getRecords().subList(1, collector.getRecords().size())) {
+      for (MetricsTag tag : record.tags()) {
+        shown.append(record.name()).append(' ').append(tag.value()).append(' ');
+      }
+      for (AbstractMetric metric : record.metrics()) {
+        shown.append(metric.name()).append('=').append(metric.value());
+      }
+    }
+    assertEquals("LoomcardPolicy yarn LoomcardPolicy root.a UsedShare=0.25", shown.toString());
   }
 
   /** The age of the last heartbeat is measured by the monotonic clock. */
