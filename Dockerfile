@@ -96,6 +96,14 @@ ENV SPARK_HOME=/opt/pyspark/lib/python3.11/site-packages/pyspark \
 USER hadoop
 
 
+FROM debian:bookworm-slim AS prometheus
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends prometheus \
+ && rm -rf /var/lib/apt/lists/*
+USER prometheus
+ENTRYPOINT ["prometheus", "--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/var/lib/prometheus/metrics2"]
+
+
 # The classes that the daemons load, recorded here and mapped into memory by each JVM of the cluster.
 FROM runtime AS archive
 RUN --mount=type=bind,source=docker/archive-classes,target=/tmp/archive-classes \

@@ -2,8 +2,10 @@
 One cluster is started for all tests; each test first applies the configuration that it needs.
 """
 
+import contextlib
 import functools
 import json
+import math
 import os
 import re
 import subprocess
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import requests
 from testcontainers.compose import DockerCompose
 from typer.testing import CliRunner
 
@@ -107,11 +110,14 @@ def ended(process: subprocess.Popen[str], seconds: int = 600) -> str:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two NodeManagers under fifo, on free ports, as plain `docker compose up` starts them."""
+    """Two NodeManagers under fifo and Prometheus, on free ports, as `docker compose up` starts
+    them.
+    """
     project = f"loomcard-test-{os.getpid()}"
     variables = tmp_path_factory.mktemp("compose") / "variables.env"
-    ports = ("NAMENODE", "RESOURCEMANAGER", "JOBHISTORY")
+    ports = ("NAMENODE", "RESOURCEMANAGER", "JOBHISTORY", "PROMETHEUS")
     lines = [f"COMPOSE_PROJECT_NAME={project}", *(f"LOOMCARD_{name}_PORT=0" for name in ports)]
+    lines.append("COMPOSE_PROFILES=observe")
     variables.write_text("\n".join(lines) + "\n")
     with pytest.MonkeyPatch.context() as patch:
         # Ryuk would have to be pulled, and the fixture cleans up itself.
@@ -131,9 +137,14 @@ def test_every_service_is_healthy_and_published_on_loopback_only(
     """`up --wait` returns when all daemons work; no other machine can reach them."""
     services = ComposeCluster(ROOT, tmp_path, project=cluster.project).status()
     healthy = [s.service for s in services if s.health == "healthy"]
-    assert healthy == sorted([*SERVICES, "nodemanager"])
+    assert healthy == sorted([*SERVICES, "nodemanager", "prometheus"])
     published = {s.service: set(s.ports) for s in services if s.ports}
-    assert published == {"namenode": {9870}, "resourcemanager": {8088}, "jobhistory": {19888}}
+    assert published == {
+        "namenode": {9870},
+        "resourcemanager": {8088},
+        "jobhistory": {19888},
+        "prometheus": {9090},
+    }
     listed = ended(cluster.start("ps", "--format=json"))
     assert set(re.findall(r'"URL":"([^"]*)","TargetPort":\d+,"PublishedPort":[1-9]', listed)) == {
         "127.0.0.1"
@@ -174,6 +185,39 @@ def test_a_job_is_allocated_by_the_policy_alone_and_replays(cluster: Cluster) ->
     report = cluster.probe("--replay")
     assert report["rounds"] > 0
     assert report["differences"] == 0
+
+
+def test_every_panel_of_every_dashboard_has_data(cluster: Cluster, tmp_path: Path) -> None:
+    """Prometheus scrapes a cluster whose policy reports figures, while a job runs."""
+    services = ComposeCluster(ROOT, tmp_path, project=cluster.project).status()
+    [port] = [each.ports[9090] for each in services if each.service == "prometheus"]
+    cluster.apply("dress")
+    ended(cluster.client("alice", "example", "pi", "2", "100"))
+    panels = [
+        (file.name, panel["title"], target["expr"])
+        for file in (ROOT / "docker/observe/dashboards").glob("*.json")
+        for panel in json.loads(file.read_text())["panels"]
+        for target in panel["targets"]
+    ]
+    assert len({name for name, *_ in panels}) == 4
+
+    def empty() -> list[tuple[str, str, str]]:
+        return [each for each in panels if not _has_data(f"http://127.0.0.1:{port}", each[2])]
+
+    with contextlib.suppress(AssertionError):
+        wait_until(lambda: not empty(), seconds=60)
+    assert empty() == []
+
+
+def _has_data(prometheus: str, query: str) -> bool:
+    """Whether a panel's query gave a number in the last two minutes."""
+    for variable, value in (("$__rate_interval", "30s"), ("$job", ".*"), ("$queue", ".*")):
+        query = query.replace(variable, value)
+    url = f"{prometheus}/api/v1/query"
+    parameters = {"query": f"last_over_time(({query})[2m:5s])"}
+    answer = requests.get(url, params=parameters, timeout=30).json()
+    assert answer["status"] == "success", f"{query}: {answer}"
+    return any(math.isfinite(float(each["value"][1])) for each in answer["data"]["result"])
 
 
 def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:

@@ -60,7 +60,7 @@ def test_every_daemon_says_whether_it_is_well(services: dict[str, Any], daemon: 
 def test_ports_are_published_on_loopback_only(services: dict[str, Any]) -> None:
     """YARN without Kerberos trusts every caller, so no other machine may call."""
     ports = [port for service in services.values() for port in service.get("ports", [])]
-    assert len(ports) == 4
+    assert len(ports) == 5
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
 
 

@@ -38,6 +38,7 @@ NOT_RUN = (
     (".*", r"python -m loomcard.cluster.hadoop_property_names .*", "writes into the sources"),
     (".*", r"loomcard suite (setup|try|run)\b.*", "pyspark, 700 MB; tests/suite/test_on_local.py"),
     ("docs/operate/install.md", r".*", "changes a Hadoop; tests/install does it on one of its own"),
+    ("docs/operate/metrics.md", r"loomcard .*", "of another machine; tests/cli/test_usage.py"),
     ("docs/operate/hadoop-lines.md", r"loomcard .*", "80 MB of jars; tests/cli/test_cluster_up.py"),
     ("docs/benchmarks/hibench.md", r"loomcard .*", "needs one; see tests/suite/test_hibench.py"),
     ("docs/operate/bridge.md", r"loomcard replay .*", "of a fault; tests/cluster/test_embedded.py"),

@@ -117,7 +117,7 @@ class ComposeCluster:
         Raises `ComposeError`, also when the project belongs to another source tree.
         """
         self._check_owner()
-        profiles = [f"--profile={name}" for name in ("client", "spark", "suite", "ha")]
+        profiles = [f"--profile={name}" for name in ("client", "spark", "suite", "ha", "observe")]
         self.compose([*profiles, "down", "--remove-orphans", *(["--volumes"] if volumes else [])])
 
     def status(self) -> list[Service]:

@@ -130,13 +130,14 @@ def _show(found: Usage, by: By | None) -> None:
     console().print(table)
     typer.echo(f"the journal tells of {moment(found.begins_ms)} to {moment(found.ends_ms)}")
     if found.running:
-        typer.echo(f"{found.running} containers run at its end, and are counted until then")
+        typer.echo(f"containers that run at its end, and are counted until then: {found.running}")
     if found.restarts:
         longest = max(end - begin for begin, end in found.restarts) / 1000
         typer.echo(
-            f"{len(found.restarts)} restarts of the ResourceManager or the policy process, at most"
-            f" {longest:.0f} s without a round: what both began and ended then is not counted;"
-            f" {found.lost} containers that ended then are counted until its beginning"
+            f"restarts of the ResourceManager or of the policy process: {len(found.restarts)}, with"
+            f" at most {longest:.0f} s between two rounds; what both began and ended in between is"
+            f" not counted; containers that ended then, and are counted until its beginning:"
+            f" {found.lost}"
         )
 
 
