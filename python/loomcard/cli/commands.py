@@ -35,7 +35,7 @@ COMMANDS: Final = {
     ),
     "doctor": (
         "loomcard.cli.hadoop.commands:doctor",
-        "Check java, jar, links, python, policy, secret, ports, clock; exit 1 if one is wrong.",
+        "Check java, jar, links, python, policy, metrics, ports, clock; exit 1 if one is wrong.",
     ),
     "submit": (
         "loomcard.cli.cluster.jobs:submit",

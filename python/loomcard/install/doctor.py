@@ -19,7 +19,7 @@ from loomcard.cluster import paths
 from loomcard.cluster.hadoop_config import LOOMCARD_SCHEDULER
 from loomcard.cluster.rm_client import ResourceManagerClient, RestError
 from loomcard.config.shipped import PlaceError
-from loomcard.install import hadoop_conf, queues
+from loomcard.install import hadoop_conf, metrics, queues
 from loomcard.install.applications import running
 from loomcard.install.hadoop_conf import SITE, HadoopConf
 from loomcard.install.installation import (
@@ -95,6 +95,7 @@ def _installation(conf_dir: Path, rm: str | None) -> Iterator[Check]:
     yield _python(site.get("loomcard.python", "python3"), again)
     yield _policy(site.get("loomcard.setup.path"), again)
     yield from _queues(site, rm)
+    yield from metrics.configured(site)
     state = site.get("loomcard.state.dir")
     if state:
         yield _state(Path(state))
@@ -205,6 +206,7 @@ def _resource_manager(rm: str) -> Iterator[Check]:
     else:
         remedy = "" if bridge == "up" else "its log says why, under org.loomcard"
         yield Check("ResourceManager", f"{client.url}, policy process {bridge}", remedy)
+    yield metrics.scraped(client.url, document)
     yield _clock(client.url)
 
 

@@ -178,7 +178,7 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check java, jar, links, python, policy, secret, ports, clock; exit 1 if one is wrong."""
+    """Check java, jar, links, python, policy, metrics, ports, clock; exit 1 if one is wrong."""
     conf_dir = hadoop_conf.absolute() if hadoop_conf is not None else None
     found = list(health.checks(conf_dir, rm))
     if as_json:

@@ -56,6 +56,7 @@ public final class WebFilter implements Filter {
     METHODS.put(ROLLBACK, "POST");
   }
 
+  private final Scrapers scrapers = new Scrapers();
   private FilterConfig settings;
 
   @Override
@@ -73,6 +74,9 @@ public final class WebFilter implements Filter {
     HttpServletRequest request = (HttpServletRequest) servletRequest;
     HttpServletResponse response = (HttpServletResponse) servletResponse;
     String path = path(request);
+    if (path.equals(Scrapers.PATH)) {
+      scrapers.note(request);
+    }
     boolean isPage = path.equals(PAGE) || path.startsWith(PAGE + "/");
     if (!isPage && !METHODS.containsKey(path)) {
       chain.doFilter(request, response);
@@ -104,7 +108,7 @@ public final class WebFilter implements Filter {
     return path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
   }
 
-  private static void answer(boolean isPage, String path, WebSide.Registered scheduler,
+  private void answer(boolean isPage, String path, WebSide.Registered scheduler,
       HttpServletRequest request, HttpServletResponse response) throws IOException {
     StatusSource status = scheduler.status();
     String method = request.getMethod();
@@ -146,7 +150,7 @@ public final class WebFilter implements Filter {
   }
 
   /** Sends the scheduler's document; {@code limit} says how many asks of a leaf queue it lists. */
-  private static void document(StatusSource status, List<NameValuePair> query,
+  private void document(StatusSource status, List<NameValuePair> query,
       HttpServletResponse response) throws IOException {
     String limit = first(query, "limit", String.valueOf(SchedulerDocument.USUAL_LIMIT));
     int number = -1;
@@ -160,7 +164,10 @@ public final class WebFilter implements Filter {
           "limit is not a number from 0 to " + SchedulerDocument.HIGHEST_LIMIT + ".",
           "It says how many asks of each queue are listed, such as limit=100."));
     } else {
-      send(response, HttpServletResponse.SC_OK, SchedulerDocument.enveloped(status, number));
+      JsonObject document = SchedulerDocument.enveloped(status, number);
+      document.getAsJsonObject("scheduler").getAsJsonObject("schedulerInfo")
+          .getAsJsonObject("loomcard").add("scrapers", scrapers.document());
+      send(response, HttpServletResponse.SC_OK, document);
     }
   }
 

@@ -8,6 +8,9 @@ import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.net.URL;
+import java.net.URLConnection;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Set;
@@ -62,8 +65,9 @@ public final class WebSideTest {
       assertEquals(200, answer.status);
       assertTrue(answer.type, answer.type.startsWith("application/json"));
       JsonNode document = JSON.readTree(answer.body);
-      assertEquals(SchedulerDocument.enveloped(STATUS, 100).toString(), answer.body);
       JsonNode info = document.path("scheduler").path("schedulerInfo").path("loomcard");
+      assertTrue(((ObjectNode) info).remove("scrapers").isArray());
+      assertEquals(SchedulerDocument.enveloped(STATUS, 100).toString(), document.toString());
       assertEquals("loomcard", info.path("type").asText());
       assertEquals("root", info.path("queues").path(1).path("parent").asText());
       assertEquals(6144, info.path("queues").path(1).path("used").path("memory_mb").asLong());
@@ -223,6 +227,21 @@ public final class WebSideTest {
     }
     assertEquals(Collections.emptyList(), STATUS.applied);
     assertEquals("a?b", PolicyUpload.printable("a\nb"));
+  }
+
+  /** The document names who asks for the metrics; the same one again is the same entry. */
+  @Test
+  public void scrapersAreNamed() throws Exception {
+    for (String agent : new String[] {"Other/1", "Prometheus/2.42.0", "Prometheus/2.42.0"}) {
+      URLConnection scrape = new URL(manager.address + "/prom").openConnection();
+      scrape.setRequestProperty("User-Agent", agent);
+      assertNotNull(scrape.getHeaderField(0)); // whether it is on or not
+    }
+    JsonNode scrapers = JSON.readTree(manager.get("/ws/v1/cluster/scheduler", "*/*").body)
+        .at("/scheduler/schedulerInfo/loomcard/scrapers");
+    assertEquals(Arrays.asList("Other/1", "Prometheus/2.42.0"),
+        scrapers.findValuesAsText("agent"));
+    assertTrue(scrapers.toString(), scrapers.get(1).path("age_ms").asLong(-1) >= 0);
   }
 
   /** YARN still answers all that it answered before. */
