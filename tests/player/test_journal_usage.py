@@ -13,7 +13,7 @@ from loomcard.testing import Cluster
 from loomcard.wire.journal import JournalError
 from scenarios import app, compiled, scenario, stage
 
-EPOCH, LATER = 1_790_000_000_000, 1_790_000_100_000
+EPOCH = 1_790_000_000_000
 APP = "application_1790000000000_0001"
 CONFIG = {"queues": [{"path": "root"}, {"path": "root.a"}, {"path": "root.b"}]}
 STATE = [
@@ -109,27 +109,35 @@ def test_use_is_cut_to_the_time_asked_for_and_to_its_periods(journal: Path) -> N
     assert usage([journal], EPOCH + 9000, None, whole).rows == {}
 
 
+@pytest.mark.parametrize("epoch", [EPOCH + 100_000, EPOCH - 500_000])
 def test_a_restart_interrupts_no_container_that_is_there_again(
-    journal: Path, tmp_path: Path
+    journal: Path, tmp_path: Path, epoch: int
 ) -> None:
-    """Another ResourceManager writes a journal of its own and gives other numbers. A container that
-    ran meanwhile is counted once; one that is not there again, until it was last known.
+    """Another ResourceManager writes a journal of its own and gives other numbers; it may have
+    started before the one that was active first. A container that ran meanwhile is counted once;
+    one that is not there again, until it was last known.
     """
+    zero = EPOCH + 100_000 - epoch
     state = [STATE[0], STATE[1], [*STATE[2][:4], 2, *STATE[2][5:]], STATE[3]]
-    rounds = round_(1, 5000, *state, added(7, 1, 200, 4000, -99_000), added(8, 9, 10, 4000, 2000))
-    more = round_(2, 6000, ["container_completed", 6000, 7, "completed", 0, None, None])
-    other = write(tmp_path / "two", f"{LATER}-1.jsonl", [head(LATER), *rounds, *more])
-    alone = amounts(usage([journal], None, None, whole))[("", "root.b", "alice")]
+    there = [
+        added(7, 1, 200, zero + 4000, zero - 99_000),
+        added(8, 9, 10, zero + 4000, zero + 2000),
+    ]
+    end = ["container_completed", zero + 6000, 7, "completed", 0, None, None]
+    rounds = [*round_(1, zero + 5000, *state, *there), *round_(2, zero + 6000, end)]
+    other = write(tmp_path / "two", f"{epoch}-1.jsonl", [head(epoch), *rounds])
+    alone = amounts(usage([journal], None, None, whole))
+    before = alone["", "root.b", "alice"]
     found = usage([other, journal], None, None, whole)
     [row] = [amounts(found)[key] for key in found.rows if key[1] == "root.b"]
-    between = LATER + 6000 - (EPOCH + 9000)
-    assert row == (alone[0] + between + 4000, alone[1] + 200 * between + 10 * 4000)
-    assert (found.restarts, found.lost, found.running) == ([(EPOCH + 9000, LATER + 5000)], 0, 1)
-    again = write(tmp_path / "three", f"{LATER}-1.jsonl", [head(LATER), *round_(1, 5000, *state)])
-    assert usage([journal, again], None, None, whole).lost == 1
-    assert amounts(usage([journal, again], None, None, whole)) == amounts(
-        usage([journal], None, None, whole)
-    )
+    between = 100_000 + 6000 - 9000
+    assert row == (before[0] + between + 4000, before[1] + 200 * between + 10 * 4000)
+    assert (found.restarts, found.lost) == ([(EPOCH + 9000, EPOCH + 105_000)], 0)
+    assert found.running == 1
+    rounds = round_(1, zero + 5000, *state)
+    again = write(tmp_path / "three", f"{epoch}-1.jsonl", [head(epoch), *rounds])
+    without = usage([journal, again], None, None, whole)
+    assert (amounts(without), without.lost) == (alone, 1)
 
 
 def test_use_is_that_of_the_simulators_own_record(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ process, was there all the time; one that is not is counted until it was last kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,10 @@ def usage(
     return reader.done()
 
 
-def _in_order(journals: Sequence[Path]) -> list[Path]:
-    """Return all segments, oldest first: their names begin with their epoch."""
+def _in_order(journals: Sequence[Path]) -> Iterator[Path]:
+    """Yield all segments, oldest first. A segment's name begins with its epoch, the start of a
+    ResourceManager; of a pair, the one that started first may be the one that took over.
+    """
     found: dict[str, Path] = {}
     for journal in journals:
         for path in [journal] if journal.is_file() else segments(journal):
@@ -80,7 +83,18 @@ def _in_order(journals: Sequence[Path]) -> list[Path]:
                     f"{path}: the same segment as {found[name]}, and would count twice; name one"
                 )
             found[name] = path
-    return [found[name] for name in sorted(found)]
+    epochs: dict[str, list[Path]] = {}
+    for name in sorted(found):
+        epochs.setdefault(name.partition("-")[0], []).append(found[name])
+    for paths in sorted(epochs.values(), key=lambda paths: _begins_ms(paths[0])):
+        yield from paths
+
+
+def _begins_ms(path: Path) -> int:
+    segment = read_segment(path)
+    if not segment.header:
+        return 0
+    return segment.hello.epoch + sum(each.batch.now_ms for each in islice(segment, 1))
 
 
 @dataclass
