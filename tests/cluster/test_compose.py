@@ -187,6 +187,10 @@ def test_a_job_is_allocated_by_the_policy_alone_and_replays(cluster: Cluster) ->
     assert report["differences"] == 0
 
 
+@pytest.mark.skipif(
+    paths.hadoop_line() not in ("3.4", "3.5"),
+    reason="3.3 counts no events that wait, and an earlier line has no /prom",
+)
 def test_every_panel_of_every_dashboard_has_data(cluster: Cluster, tmp_path: Path) -> None:
     """Prometheus scrapes a cluster whose policy reports figures, while a job runs."""
     services = ComposeCluster(ROOT, tmp_path, project=cluster.project).status()

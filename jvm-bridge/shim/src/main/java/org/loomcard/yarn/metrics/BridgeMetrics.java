@@ -88,8 +88,8 @@ public final class BridgeMetrics implements MetricsSource {
         .addCounter(info("Preempted", "Containers that a plan took back"), metrics.preempted());
     long refused = 0;
     for (Map.Entry<String, Long> each : metrics.refused().entrySet()) {
-      record.addCounter(info("Refused" + MetricNames.camel(each.getKey()), "Refused: " + each.getKey()),
-          each.getValue());
+      String name = "Refused" + MetricNames.camel(each.getKey());
+      record.addCounter(info(name, "Refused: " + each.getKey()), each.getValue());
       refused += each.getValue();
     }
     record.addCounter(info("Refused", "Decisions refused, by whatever reason"), refused);

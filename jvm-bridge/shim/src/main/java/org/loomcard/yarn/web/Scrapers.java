@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import javax.servlet.http.HttpServletRequest;
 
-/** Who asked last for the metrics at {@code /prom}, and when: the latest few. Any thread may call. */
+/** Who asked for the metrics at {@code /prom}, and when: the latest few. Any thread may call. */
 final class Scrapers {
   static final String PATH = "/prom";
   private static final int MOST = 8;
