@@ -233,7 +233,9 @@ class PolicyTree:
             return True
         if not instance.takes_memory:
             return False
-        return not instance.has_memory or bool(instance.view.changes)
+        if not instance.has_memory:
+            return True
+        return instance.memory is not None and bool(instance.view.changes)
 
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:

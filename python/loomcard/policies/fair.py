@@ -50,11 +50,13 @@ class FairScheduler(PreemptionOptions):
 
     walks_tree = True
 
-    def initial(self, _view: ClusterView, _saved: Any) -> Preemption:
-        """Return an empty memory: nothing is being taken back."""
-        return Preemption()
+    def initial(self, _view: ClusterView, _saved: Any) -> Preemption | None:
+        """Return an empty memory: nothing is being taken back. None: nothing ever is."""
+        return None if self.preempting is None else Preemption()
 
-    def decide(self, view: ClusterView, memory: Preemption) -> tuple[Plan, Preemption]:
+    def decide(
+        self, view: ClusterView, memory: Preemption | None
+    ) -> tuple[Plan, Preemption | None]:
         """Serve the first member by each queue's rule, from the root down, one container a time.
         Then take fair shares back.
         """

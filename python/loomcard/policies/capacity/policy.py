@@ -73,18 +73,20 @@ class CapacityScheduler(PreemptionOptions):
         for path, rules in self.levels.items():
             self._limit_rule(rules, f" of {path}")
 
-    def initial(self, _view: ClusterView, _saved: Any) -> Preemption:
-        """Return an empty memory: nothing is being taken back."""
-        return Preemption()
+    def initial(self, _view: ClusterView, _saved: Any) -> Preemption | None:
+        """Return an empty memory: nothing is being taken back. None: nothing ever is."""
+        return None if self.preempting is None else Preemption()
 
-    def decide(self, view: ClusterView, memory: Preemption) -> tuple[Plan, Preemption]:
+    def decide(
+        self, view: ClusterView, memory: Preemption | None
+    ) -> tuple[Plan, Preemption | None]:
         """Serve at each queue the child of the least used capacity; in a leaf, by ``ordering``.
         Then take guarantees back.
         """
         guarantees = view.cache("guarantees", lambda: Guarantees(view.queue))
         guarantees.update(view)
         plan, level, rules = Plan(view), partial(self._level, guarantees), self.preempting
-        if rules is None:
+        if rules is None or memory is None:
             return fill_tree(plan, level, self.reserve_after_ms), memory
         trees = CapacityTrees(
             view, guarantees.of, guarantees.levels, self.calculator, self.ordering
