@@ -334,6 +334,8 @@ class Mirror:
     def _container_completed(self, record: r.ContainerCompletedRecord) -> None:
         container = self.state.containers.pop(record.container)
         self.state.release(container)
+        if not self._heard:
+            return
         self.state.shape_waits.ended(container, record.kind, record.at_ms)
         leaf = container.application.queue
         self._add_event(
