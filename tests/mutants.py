@@ -36,17 +36,18 @@ EXPLAINED = ROOT / "tests" / "mutants.toml"
 PAGE = ROOT / "docs" / "project" / "mutants.md"
 TABLE = "<!-- begin: make mutants WRITE=1 -->\n", "<!-- end -->\n"
 
-CORE = ("model", "engine", "api", "wire")
+GOLDEN = "golden/replays.py"
+CORE = ("model", "engine", "api", "wire", "policies/preempt", GOLDEN)
 TESTS = {
     "model/*": CORE,
     "engine/*": CORE,
     "api/*": CORE,
     "results/*": ("results",),
     "config/limits": ("config",),
-    "policies/*/paper": ("{folder}",),
+    "policies/*/paper": ("{folder}", GOLDEN),
 }
 """The core, and the folders of its tests; mutmut uses those tests that reach a mutant. Journals are
-written and replayed in those of wire.
+written and replayed in those of wire, and the golden ones replayed, as in `make test`.
 """
 WHOLE = ("guide_page", "hold_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees")
 """Files with tests that simulate whole clusters, for seconds each: left out."""
@@ -103,7 +104,7 @@ def modules(wanted: Iterable[str] = ("*",)) -> list[str]:
 
 
 def folders_of(module: str) -> list[str]:
-    """Return the folders of tests that the module's mutants run against."""
+    """Return the folders and files of tests that the module's mutants run against."""
     folders = next(found for pattern, found in TESTS.items() if fnmatch(module, pattern))
     return [f"tests/{f.format(folder=Path(module).parent)}" for f in folders]
 
