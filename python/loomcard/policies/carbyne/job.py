@@ -18,6 +18,10 @@ MOST_ENDS = 10
 """About how many different ends of running tasks a plan distinguishes in a stage."""
 
 
+NEARLY = 1e-6
+"""A share this near to one more task is looked at again."""
+
+
 @dataclass(slots=True)
 class Due:
     """How many tasks of an ask must start; ``planned``: its schedule or its AM says so."""
@@ -43,6 +47,7 @@ class Job(StageTasks):
         self.plan: dict[str, Any] | None = known.get("plan")
         self.dues: dict[Ask, Due] = {}
         self.next_ms = inf  # when the next task that it asks for must start
+        self.bounds: list[list[float]] = []  # of the share: within them dues and plan stand
 
     def own_share(self) -> list[float]:
         """Return what its tasks may use: its share minus what its masters use."""
@@ -109,14 +114,14 @@ class Job(StageTasks):
         must = self.must(by_ms, altruist=altruist)
         used, beyond = [float(amount) for amount in self.app.used], 0
         since = {tuple(key): ms for *key, ms in self.known.get("since", ())}
-        self.dues = {}
+        self.dues, self.bounds = {}, [[-1.0, inf] for _ in used]
         for ask in self.app.asks:
             if ask.is_am or ask.count <= 0 or (altruist and is_altruistic(ask)):
                 continue
             stage = self.planned_stage(ask)
             tasks = ask.count if stage is None else min(ask.count, must.get(stage, 0))
             if tasks > 0:
-                tasks = min(tasks, fits(ask.size, self._room(ask, used)))
+                tasks = self._within(ask, tasks, used)
             if tasks > 0:
                 if stage is not None:
                     must[stage] -= tasks
@@ -134,10 +139,41 @@ class Job(StageTasks):
         del self.dues[ask]
         self.known["since"] = [row for row in self.known["since"] if tuple(row[:-1]) != ask.key]
 
-    def _room(self, ask: Ask, used: Sequence[float]) -> list[float]:
-        """Return what the share has room for; at least one task of the ask."""
-        rows = zip(self.share, self.masters, ask.size, used, strict=True)
-        return [max(share, held + size, u) - u for share, held, size, u in rows]
+    def stands(self, by_ms: float) -> bool:
+        """Return whether dues and plan are as when they were found, though the share moved."""
+        if self.next_ms <= by_ms or not self.bounds:
+            return False
+        rows = zip(self.share, self.bounds, strict=True)
+        return all(low <= share < high for share, (low, high) in rows)
+
+    def bound_plan(self, moved: float) -> None:
+        """Bound the share to where it has moved by less than this part since the plan."""
+        if self.plan is not None:
+            rows = zip(self.bounds, self.plan["share"], self.masters, strict=True)
+            for bound, planned, held in rows:
+                bound[0] = max(bound[0], held + planned * (1 - moved))
+                bound[1] = min(bound[1], held + planned * (1 + moved))
+
+    def _within(self, ask: Ask, wanted: int, used: Sequence[float]) -> int:
+        """Return how many tasks of an ask the share has room for, at least one and at most
+        ``wanted``. The share's bounds become those within which the number stays the same.
+        """
+        least = [max(held + s, u) for held, s, u in zip(self.masters, ask.size, used, strict=True)]
+        rows = zip(self.share, least, used, strict=True)
+        room = [max(share, low) - u for share, low, u in rows]
+        tasks = min(wanted, fits(ask.size, room))
+        full, binding = inf, -1
+        for r, size in enumerate(ask.size):
+            if size:
+                needed = used[r] + tasks * size
+                if needed > least[r]:
+                    self.bounds[r][0] = max(self.bounds[r][0], needed)
+                if room[r] / size < full:
+                    full, binding = room[r] / size, r
+        if tasks < wanted and binding >= 0:
+            limit = used[binding] + (tasks + 1) * ask.size[binding]
+            self.bounds[binding][1] = min(self.bounds[binding][1], limit * (1 - NEARLY))
+        return tasks
 
     def planned_stage(self, ask: Ask) -> int | None:
         """Return the stage of an ask that is planned; None: the job, or the ask, is in no plan."""

@@ -21,10 +21,10 @@ from loomcard import (
 from loomcard.advanced import LazyHeap, OpenShapes, ShapeLines, draw
 from loomcard.policies.carbyne.asks import marks_asks, note_excess
 from loomcard.policies.carbyne.estimates import Learnt, Memory
-from loomcard.policies.carbyne.job import Job
+from loomcard.policies.carbyne.job import NEARLY, Job
 from loomcard.policies.carbyne.options import Options
 from loomcard.policies.carbyne.paper import inter_job, water_filling
-from loomcard.policies.carbyne.planning import plan
+from loomcard.policies.carbyne.planning import MOVED, plan
 from loomcard.policies.carbyne.waves import fits, parts
 
 WORK_UNIT = 1_000_000
@@ -93,9 +93,14 @@ class Jobs:
             redivide = self._see(view, app) or redivide
         if redivide:
             self._divide()
-        for app in list(self.by_app) if redivide else self._to_refresh(view, touched, first):
-            if (one := self.by_app.get(app)) is not None:
+        concerned = self._to_refresh(view, touched, first)
+        for app in list(self.by_app) if redivide else concerned:
+            if (one := self.by_app.get(app)) is None:
+                continue
+            if app in concerned or not one.stands(view.now_ms + self.options.tolerance_ms):
                 self._refresh(view, one)
+            elif self.options.most_borrowed and any(app.used):
+                self.enter_borrower(one)
 
     def _to_refresh(
         self, view: ClusterView, touched: dict[Application, None], first: bool
@@ -189,6 +194,7 @@ class Jobs:
             options.altruism > 0 and draw(options.seed, app.id, view.version) < options.altruism
         )
         beyond = job.find_dues(now_ms, options.tolerance_ms, altruist=altruist)
+        job.bound_plan(MOVED * (1 - NEARLY))
         if job.marked:
             note_excess(self.memory, job.known, beyond)
         self._enter(job)
