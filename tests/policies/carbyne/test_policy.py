@@ -194,6 +194,22 @@ def test_a_free_loan_outlasts_its_lender_a_guarded_one_is_not_given():
     assert got(guarded) == {(1, 1): 1, (2, 1): 1}
 
 
+def test_a_stage_that_is_not_asked_for_in_time_holds_no_room():
+    """Job 1's hint says that two tasks follow its first after 2 s, and that three follow those. The
+    first runs on: after two heartbeats both slots are lent.
+    """
+    made = carbyne(3, loan="guarded")
+    hint = dag((1, 2000.0, []), (2, 3000.0, [0]), (3, 3000.0, [1]))
+    made.add_app(1, hints=hint)
+    made.ask(1, 1, SLOT, priority=1)
+    made.round(0)
+    made.add_app(2, hints=dag((2, 60_000.0, [])))
+    made.ask(2, 2, SLOT, priority=1)
+    assert got(made) == {(2, 1): 1}
+    assert made.round(1000) == []
+    assert len(made.round(4000)) == 1
+
+
 def test_a_loan_is_taken_back_when_its_lender_must_start():
     made = lenders("preempt")
     assert len(made.round(0)) == 2

@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 from loomcard import Ask, ClusterView, Container, Node, Plan
 from loomcard.advanced import AskKey, why_never
+from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
 from loomcard.policies.carbyne.job import Job, left_ms
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.waves import EPS, Profile, Vector, add, fits, parts
+
+ASKING_MS = 2 * HEARTBEAT_MS
+"""How long after its planned start a stage is asked for at the latest, if its hint is right."""
 
 REASON = "carbyne-loan"
 """Why a container is taken back."""
@@ -26,7 +30,11 @@ class Guard:
                 self._profile.take(max(0.0, start), end, amounts, count)
 
     def _uses(self, job: Job) -> Iterator[tuple[float, float, tuple[float, ...], int]]:
-        """Yield when a job's tasks run (start and end in ms from now), their size and number."""
+        """Yield when a job's tasks run (start and end in ms from now), their size and number.
+
+        A stage that should have been asked for by now and was not holds no room, nor do those
+        after it: its hint may be wrong.
+        """
         for container in job.app.containers:
             expected = self._expected(job, container.ask_key)
             left = float("inf") if container.is_am else left_ms(container, expected, self._now_ms)
@@ -34,10 +42,14 @@ class Guard:
         if job.plan is None or job.dag is None:
             return
         started = [b - w for b, w in zip(job.plan["waiting"], job.waiting, strict=True)]
+        missed = set[int]()
         for start, stage, tasks in zip(*job.plan["late"], strict=True):
             left_over = max(0, tasks - max(0, started[stage]))
             started[stage] -= tasks - left_over
-            if left_over:
+            overdue = start + ASKING_MS < self._now_ms and not job.asked[stage]
+            if overdue or not missed.isdisjoint(job.dag.stages[stage].after):
+                missed.add(stage)
+            if left_over and stage not in missed:
                 begin = max(0.0, start - self._now_ms)
                 size = tuple(job.dag.sizes[stage])
                 yield begin, begin + job.durations[stage], size, left_over
