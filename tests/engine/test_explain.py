@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from loomcard.bridge.explanations import Explanations
+from loomcard.engine.explain import ASKS_LISTED
 from loomcard.model.reasons import Reason
 from loomcard.testing import Cluster
 from loomcard.testing.policy_configs import compiled
@@ -434,6 +435,31 @@ def test_a_sentence_is_bounded() -> None:
     ((_, text),) = Explanations(cluster.session).sentences(r.Sentences(9)).texts
     assert text is not None
     assert len(text) <= 500
+
+
+def test_asks_are_listed_with_their_reasons_up_to_a_bound() -> None:
+    """Of a queue and of an application: each ask with what binds it, without a trial."""
+    cluster = waiting_applications(ASKS_LISTED + 3)  # one of them runs
+    told = Explanations(cluster.session, busy=lambda: 0.0)
+    found = told.explain(r.Explain("asks", "root"))
+    assert isinstance(found, r.Explained)
+    assert found.document is not None
+    asks, further = found.document["asks"], found.document["further_asks"]
+    assert (len(asks), further) == (ASKS_LISTED, 2)
+    assert {each["code"] for each in asks} == {"NODE_FULL"}
+    assert {bound["node"] for each in asks for bound in each["binding"]} == {"n1:1"}
+    one = told.explain(r.Explain("asks", asks[5]["application"]))
+    assert isinstance(one, r.Explained)
+    assert one.document == {
+        "asks": [asks[5]], "further_asks": 0, "queue": "root.default", "app_priority": 0,
+    }  # fmt: skip
+    assert told.explain(r.Explain("asks", "root.none")) == r.Explained(None)
+    seconds = iter(range(9))
+    slow = Explanations(cluster.session, busy=lambda: next(seconds) / 20)  # 0.1 s are two looks
+    found = slow.explain(r.Explain("asks", "root"))
+    assert isinstance(found, r.Explained)
+    assert found.document is not None
+    assert (len(found.document["asks"]), found.document["further_asks"]) == (1, ASKS_LISTED + 1)
 
 
 def test_an_explanation_changes_nothing() -> None:

@@ -32,7 +32,9 @@ TRIALS = 2
 REFRESH_MS = 15_000
 """After how many ms a sentence is looked at again although its reason is the same."""
 SENTENCES_S = 0.1
-"""How many seconds of CPU of one call go into sentences; the others follow with the next calls."""
+"""How many seconds of CPU of one call go into sentences, or into a list of asks; the other
+sentences follow with the next calls.
+"""
 
 
 @dataclass
@@ -75,6 +77,9 @@ class Explanations:
         found = self._find(wanted)
         if found is None:
             return messages.Explained(None)
+        if wanted.kind == "asks":
+            end_s = self.busy() + SENTENCES_S
+            return messages.Explained(explainer.asks(found, lambda: self.busy() >= end_s))
         if isinstance(found, Queue):
             return messages.Explained(explainer.queue(found))
         self._end_overdue()
@@ -88,7 +93,7 @@ class Explanations:
 
     def _find(self, wanted: messages.Explain) -> Application | Queue | None:
         state = self.session.mirror.state
-        if wanted.kind == "queue":
+        if wanted.kind == "queue" or wanted.name in state.by_path:
             return state.by_path.get(wanted.name)
         apps = state.applications.values()
         return next((app for app in apps if app.id == wanted.name), None)

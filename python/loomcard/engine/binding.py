@@ -58,6 +58,7 @@ class Constraint:
         return {
             "code": self.code,
             "where": self.where,
+            "node": None if self.node is None else self.node.id,
             **{name: named(each, types) for name, each in amounts.items()},
             "key": self.key,
             "to": self.to,

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 from loomcard.api.entitlement import entitlements
@@ -37,6 +38,8 @@ SENTENCE = 500
 """The most characters of a sentence."""
 QUEUE_ASKS = 1_000
 """How many asks of a queue are looked at."""
+ASKS_LISTED = 200
+"""How many asks are listed one by one, each with its reason."""
 
 _STATED = {
     Reason.QUEUE_MAX, Reason.USER_LIMIT, Reason.AM_LIMIT, Reason.LABEL, Reason.NODE_FULL,
@@ -223,6 +226,26 @@ class Explainer:
             "order": None,
             "sentence": self.sentence(found[0]) if found else "It asks for nothing now",
         }
+
+    def asks(self, of: Application | Queue, is_over: Callable[[], bool]) -> dict[str, Any]:
+        """Why each ask waits, of an application or of a queue: the first ``ASKS_LISTED`` of them,
+        or fewer, if the time ``is_over`` before.
+        """
+        every = asks_below(of)
+        listed = [
+            {
+                "application": ask.application.id,
+                "app_priority": ask.application.priority,
+                "queue": ask.application.queue.path,
+                **self._ask(self.find(ask)),
+            }
+            for ask in takewhile(lambda _: not is_over(), every[:ASKS_LISTED])
+        ]
+        further = len(every) - len(listed)
+        document: dict[str, Any] = {"asks": listed, "further_asks": further}
+        if isinstance(of, Application):
+            document |= {"queue": of.queue.path, "app_priority": of.priority}
+        return document
 
     def _ask(self, found: Found) -> dict[str, Any]:
         ask, types = found.ask, self.state.types

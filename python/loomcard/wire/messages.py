@@ -293,7 +293,7 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
 
 class Explain(msgspec.Struct, array_like=True, frozen=True, tag="explain"):
     """Ask why an application or a queue waits; ``kind`` is ``application`` or ``queue``, ``name``
-    its id or path.
+    its id or path. ``kind`` ``asks`` wants the reasons of either's asks one by one.
     """
 
     kind: str

@@ -248,17 +248,18 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
+  public Map<String, String> nodeLabels() {
+    Map<String, String> shown = new TreeMap<>();
+    cluster.nodes().forEach(node -> shown.put(node.getNodeID().toString(), node.getPartition()));
+    return shown;
+  }
+
+  @Override
   public ExplanationStatus explain(String kind, String name) {
-    RMApp app = null;
-    if (kind.equals("queue")) {
-      if (tree.find(name) == null) {
-        return null;
-      }
-    } else {
-      app = application(name);
-      if (app == null) {
-        return null;
-      }
+    boolean isQueue = !kind.equals("application") && tree.find(name) != null;
+    RMApp app = isQueue || kind.equals("queue") ? null : application(name);
+    if (!isQueue && app == null) {
+      return null;
     }
     String document = bridge.explain(kind, name, EXPLAIN_MS);
     return new ExplanationStatus(document, app == null ? null : app.getState().toString(),

@@ -191,7 +191,7 @@ public final class Bridge implements RoundDriver {
    * Returns the policy process's explanation why an application or a queue waits, as JSON; null
    * when no policy process gives one within {@code withinMs}.
    *
-   * @param kind {@code application} or {@code queue}
+   * @param kind {@code application}, {@code queue} or {@code asks}
    * @param name its id or path
    */
   public String explain(String kind, String name, long withinMs) {
@@ -204,9 +204,10 @@ public final class Bridge implements RoundDriver {
     }
   }
 
-  /** The present status of the bridge. */
+  /** The present status of the bridge; null before {@link #load}. */
   public BridgeStatus status() {
-    return loop.status();
+    RoundLoop running = loop;
+    return running == null ? null : running.status();
   }
 
   @Override

@@ -69,7 +69,7 @@ final class Explanations {
    * Returns the policy process's explanation as JSON, {@code null} in JSON if it knows no such
    * application or queue. Any thread may call it.
    *
-   * @param kind {@code application} or {@code queue}
+   * @param kind {@code application}, {@code queue} or {@code asks}
    * @return null when no policy process answers in {@code withinMs}
    */
   String ask(String kind, String name, long withinMs) throws InterruptedException {

@@ -17,7 +17,7 @@ public interface StatusSource {
 
   /**
    * The bridge to the policy process, with the policy configuration in force and what policies
-   * report.
+   * report; null while the ResourceManager starts.
    */
   BridgeStatus bridge();
 
@@ -47,6 +47,9 @@ public interface StatusSource {
 
   /** The largest container. */
   Map<String, Long> largest();
+
+  /** The label of each live node, "" for none, by the node's id. */
+  Map<String, String> nodeLabels();
 
   /** The capacity of the live nodes of each label; of those without one by "". */
   Map<String, Map<String, Long>> partitions();
@@ -86,7 +89,8 @@ public interface StatusSource {
   /**
    * Explains why an application or a queue waits. It may take some seconds.
    *
-   * @param kind {@code application} or {@code queue}
+   * @param kind {@code application} or {@code queue}; {@code asks} for the reasons of either's asks
+   *     one by one
    * @param name its id or path
    * @return null if there is no such application or queue
    */

@@ -59,14 +59,10 @@ final class ExplanationDocument {
       ExplanationStatus found) {
     JsonObject document = new JsonObject();
     document.addProperty(kind, name);
-    boolean serves = bridge.state == BridgeStatus.State.UP
-        || bridge.state == BridgeStatus.State.STALLED;
-    if (!serves) {
+    String without = withoutPolicy(bridge);
+    if (without != null) {
       document.addProperty("code", FALLBACK);
-      document.addProperty("sentence", "The policy process does not schedule ("
-          + bridge.state.name().toLowerCase(Locale.ROOT) + "): the FIFO in Java serves all queues"
-          + " in order of submission"
-          + (bridge.lastFailure.isEmpty() ? "" : "; " + bridge.lastFailure.split("\n", 2)[0]));
+      document.addProperty("sentence", without);
     } else {
       document.addProperty("code", NOT_KNOWN);
       document.addProperty("sentence", "The scheduler has no such application now; its state is "
@@ -74,6 +70,16 @@ final class ExplanationDocument {
           : ": " + found.diagnostics));
     }
     return document;
+  }
+
+  /** Returns why no policy process schedules; null if one does. */
+  static String withoutPolicy(BridgeStatus bridge) {
+    if (bridge.state == BridgeStatus.State.UP || bridge.state == BridgeStatus.State.STALLED) {
+      return null;
+    }
+    return "The policy process does not schedule (" + bridge.state.name().toLowerCase(Locale.ROOT)
+        + "): the FIFO in Java serves all queues in order of submission"
+        + (bridge.lastFailure.isEmpty() ? "" : "; " + bridge.lastFailure.split("\n", 2)[0]);
   }
 
   private static void addStall(JsonObject document, BridgeStatus bridge) {

@@ -33,6 +33,8 @@ public final class WebFilter implements Filter {
   private static final Logger LOG = LoggerFactory.getLogger(WebFilter.class);
   private static final String PAGE = "/cluster/scheduler";
   private static final String DOCUMENT = "/ws/v1/cluster/scheduler";
+  private static final String ACTIVITIES = DOCUMENT + "/activities";
+  private static final String OF_APPLICATION = DOCUMENT + "/app-activities/";
   private static final String CONF = "/ws/v1/cluster/scheduler-conf";
   private static final String VALIDATE = CONF + "/validate";
   private static final String POLICY = "/ws/v1/cluster/loomcard/policy";
@@ -48,6 +50,8 @@ public final class WebFilter implements Filter {
 
   static {
     METHODS.put(DOCUMENT, "GET, HEAD");
+    METHODS.put(ACTIVITIES, "GET, HEAD");
+    METHODS.put(OF_APPLICATION, "GET, HEAD");
     METHODS.put(CONF, "GET, HEAD");
     METHODS.put(VALIDATE, "POST");
     METHODS.put(POLICY, "GET, HEAD, PUT");
@@ -78,7 +82,7 @@ public final class WebFilter implements Filter {
       scrapers.note(request);
     }
     boolean isPage = path.equals(PAGE) || path.startsWith(PAGE + "/");
-    if (!isPage && !METHODS.containsKey(path)) {
+    if (!isPage && !METHODS.containsKey(resource(path))) {
       chain.doFilter(request, response);
       return;
     }
@@ -108,11 +112,16 @@ public final class WebFilter implements Filter {
     return path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
   }
 
+  /** Returns the path without what stands in it for one application. */
+  private static String resource(String path) {
+    return path.startsWith(OF_APPLICATION) ? OF_APPLICATION : path;
+  }
+
   private void answer(boolean isPage, String path, WebSide.Registered scheduler,
       HttpServletRequest request, HttpServletResponse response) throws IOException {
     StatusSource status = scheduler.status();
     String method = request.getMethod();
-    String allowed = isPage ? "GET, HEAD" : METHODS.get(path);
+    String allowed = isPage ? "GET, HEAD" : METHODS.get(resource(path));
     if (!Arrays.asList(allowed.split(", ")).contains(method)) {
       response.setHeader("Allow", allowed + ", OPTIONS");
       boolean asks = method.equals("OPTIONS");
@@ -121,8 +130,17 @@ public final class WebFilter implements Filter {
     } else if (isPage) {
       file(path.equals(PAGE + "/page.js") ? "page.js" : path.equals(PAGE + "/page.css")
           ? "page.css" : "page.html", response);
+    } else if (status.bridge() == null) {
+      send(response, HttpServletResponse.SC_SERVICE_UNAVAILABLE, PolicyUpload.problem(
+          "The ResourceManager is still starting.", "Call again in a moment."));
     } else if (path.equals(DOCUMENT)) {
       document(status, query(request), response);
+    } else if (path.equals(ACTIVITIES)) {
+      send(response, HttpServletResponse.SC_OK,
+          ActivitiesDocument.ofCluster(status, query(request)));
+    } else if (path.startsWith(OF_APPLICATION)) {
+      send(response, HttpServletResponse.SC_OK, ActivitiesDocument.ofApplication(status,
+          path.substring(OF_APPLICATION.length()), query(request)));
     } else if (path.equals(EXPLAIN)) {
       explanation(status, query(request), response);
     } else if (path.equals(CONF)) {

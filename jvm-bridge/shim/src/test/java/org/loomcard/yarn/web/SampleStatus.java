@@ -57,6 +57,7 @@ final class SampleStatus implements StatusSource {
   final Map<String, ExplanationStatus> explanations = new HashMap<>();
   volatile ConfigSwapResult answer;
   volatile boolean recovered = true;
+  volatile boolean starting;
   volatile List<String> lacking = Collections.emptyList();
   volatile ApplyToken token;
 
@@ -70,6 +71,9 @@ final class SampleStatus implements StatusSource {
 
   @Override
   public BridgeStatus bridge() {
+    if (starting) {
+      return null;
+    }
     Map<String, String> reports = new LinkedHashMap<>();
     reports.put("root", TYPED);
     reports.put("root.a", REPORT);
@@ -119,6 +123,14 @@ final class SampleStatus implements StatusSource {
   @Override
   public Map<String, Long> largest() {
     return amounts(8192, 8);
+  }
+
+  @Override
+  public Map<String, String> nodeLabels() {
+    Map<String, String> labels = new LinkedHashMap<>();
+    labels.put("n1:45454", "");
+    labels.put("n2:45454", "gpu");
+    return labels;
   }
 
   @Override
