@@ -8,13 +8,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.NodeState;
-import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
-import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
@@ -144,43 +146,50 @@ final class SchedulerStatus implements StatusSource {
   @Override
   public Map<String, List<UserStatus>> users() {
     Map<LoomcardQueue, Map<String, int[]>> counts = new LinkedHashMap<>();
+    Map<String, long[]> masters = new HashMap<>();
     for (LoomcardAttempt attempt : attempts()) {
-      int[] count = counts.computeIfAbsent(attempt.application().queue(), key -> new TreeMap<>())
+      LoomcardQueue queue = attempt.application().queue();
+      int[] count = counts.computeIfAbsent(queue, key -> new TreeMap<>())
           .computeIfAbsent(attempt.getUser(), key -> new int[2]);
-      count[attempt.getLiveContainers().isEmpty() ? 1 : 0]++;
+      count[attempt.isAmAsk() ? 1 : 0]++;
+      Amounts.add(masters.computeIfAbsent(queue.path() + " " + attempt.getUser(),
+          key -> new long[Amounts.names().length]), ofMaster(attempt));
     }
     Map<String, List<UserStatus>> shown = new LinkedHashMap<>();
     counts.forEach((queue, users) -> users.forEach((user, count) -> shown
         .computeIfAbsent(queue.path(), key -> new ArrayList<>())
-        .add(new UserStatus(user, named(queue.usedBy(user)), count[0], count[1]))));
+        .add(new UserStatus(user, named(queue.usedBy(user)),
+            named(masters.get(queue.path() + " " + user)), count[0], count[1]))));
     return shown;
+  }
+
+  private long[] ofMaster(LoomcardAttempt attempt) {
+    RMApp app = context.getRMApps().get(attempt.application().id());
+    RMAppAttempt current = app == null ? null : app.getCurrentAppAttempt();
+    Container master = current == null ? null : current.getMasterContainer();
+    return master == null ? new long[Amounts.names().length] : Amounts.of(master.getResource());
   }
 
   @Override
   public Map<String, QueueStatus> queues() {
-    Map<LoomcardQueue, long[]> pending = new HashMap<>();
-    for (LoomcardAttempt attempt : attempts()) {
-      long[] wanted = wanted(attempt);
-      LoomcardQueue queue = attempt.application().queue();
-      while (queue != null) {
-        Amounts.add(pending.computeIfAbsent(queue, key -> new long[wanted.length]), wanted);
-        queue = queue.parent();
-      }
-    }
-    long[] nothing = new long[Amounts.names().length];
+    QueueDemands demands = new QueueDemands(attempts(), cluster.reservations().all());
     List<LoomcardQueue> queues = tree.queues();
-    long[][] entitled = entitlements(queues, pending);
+    long[][] entitled = entitlements(queues, demands);
     Map<String, QueueStatus> shown = new LinkedHashMap<>();
     for (int i = 0; i < queues.size(); i++) {
       LoomcardQueue queue = queues.get(i);
       shown.put(queue.path(), new QueueStatus(named(queue.guaranteed()), named(queue.maximum()),
-          named(queue.used()), named(pending.getOrDefault(queue, nothing)),
-          queue.applications(), queue.containers(), state(queue, entitled[i])));
+          named(queue.used()), demand(demands.pending(queue)), demand(demands.reserved(queue)),
+          queue.applications(), queue.containers(), state(queue, entitled[i], demands)));
     }
     return shown;
   }
 
-  private long[][] entitlements(List<LoomcardQueue> queues, Map<LoomcardQueue, long[]> pending) {
+  private static QueueStatus.Demand demand(QueueDemands.Demand demand) {
+    return new QueueStatus.Demand(named(demand.total), demand.containers);
+  }
+
+  private long[][] entitlements(List<LoomcardQueue> queues, QueueDemands demands) {
     int count = queues.size();
     Map<LoomcardQueue, Integer> rows = new HashMap<>();
     int[] parents = new int[count];
@@ -196,18 +205,22 @@ final class SchedulerStatus implements StatusSource {
       guaranteed[i] = queue.guaranteed();
       maximum[i] = queue.maximum();
       wanted[i] = queue.used();
-      Amounts.add(wanted[i], pending.getOrDefault(queue, new long[wanted[i].length]));
+      Amounts.add(wanted[i], demands.pending(queue).total);
     }
     return new Entitlements(parents, weights, guaranteed, maximum, wanted)
         .of(Amounts.of(yarn.getClusterResource()));
   }
 
-  private static QueueLimitStatus state(LoomcardQueue queue, long[] entitled) {
+  private static QueueLimitStatus state(LoomcardQueue queue, long[] entitled,
+      QueueDemands demands) {
     Map<String, LabelStatus> labels = new LinkedHashMap<>();
-    for (String label : queue.shownLabels()) {
+    Set<String> names = new TreeSet<>(queue.shownLabels());
+    names.addAll(demands.labels(queue));
+    for (String label : names) {
       labels.put(label, new LabelStatus(named(queue.labelShares().guaranteed(label)),
           named(queue.usedOn(label)), named(queue.lentOn(label)),
-          named(queue.labelShares().maximum(label))));
+          named(queue.labelShares().maximum(label)), named(demands.pending(queue).on(label)),
+          named(demands.reserved(queue).on(label))));
     }
     boolean counted = queue.spec().maximumApplicationsPerUser != QueueSpec.NONE;
     return new QueueLimitStatus(queue.state().name().toLowerCase(Locale.ROOT), named(entitled),
@@ -306,22 +319,6 @@ final class SchedulerStatus implements StatusSource {
     attempts.sort((one, other) -> one.getApplicationAttemptId()
         .compareTo(other.getApplicationAttemptId()));
     return attempts;
-  }
-
-  private static long[] wanted(LoomcardAttempt attempt) {
-    long[] wanted = new long[Amounts.names().length];
-    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
-      long count = Math.max(0, attempt.getOutstandingAsksCount(key));
-      long[] size = size(attempt, key);
-      for (int i = 0; i < wanted.length; i++) {
-        wanted[i] += count * size[i];
-      }
-    }
-    return wanted;
-  }
-
-  private static long[] size(LoomcardAttempt attempt, SchedulerRequestKey key) {
-    return Amounts.of(attempt.getPendingAsk(key, ResourceRequest.ANY).getPerAllocationResource());
   }
 
   /** Returns amounts by name, without types that have no limit. Returns null for null. */

@@ -29,7 +29,8 @@ import org.loomcard.yarn.hadoop.YarnQueue;
  * has a queue of its path. A new policy configuration only replaces its {@link QueueSpec}.
  */
 public final class LoomcardQueue extends YarnQueue {
-  private static final int WHOLE = 1_000_000;
+  /** All of an amount, in millionths. */
+  static final int WHOLE = 1_000_000;
   private final String path;
   private final LoomcardQueue parent;
   private final QueueMetrics metrics;

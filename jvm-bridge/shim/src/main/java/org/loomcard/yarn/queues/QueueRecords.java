@@ -20,15 +20,14 @@ final class QueueRecords {
   static QueueInfo info(LoomcardQueue queue, boolean children, boolean recursive) {
     QueueInfo info = Records.newRecord(QueueInfo.class);
     LoomcardQueue parent = queue.parent();
-    long[] guaranteed = queue.guaranteed();
+    long[] share = share(queue);
     long[] maximum = queue.maximum();
     info.setQueueName(queue.path());
-    info.setCapacity(parent == null ? 1f
-        : Amounts.dominantShare(guaranteed, parent.guaranteed()));
+    info.setCapacity(parent == null ? 1f : Amounts.dominantShare(share, share(parent)));
     info.setMaximumCapacity(parent == null ? 1f
         : Amounts.dominantShare(maximum, parent.maximum()));
     info.setCurrentCapacity(Amounts.dominantShare(queue.used(),
-        Amounts.isZero(guaranteed) ? maximum : guaranteed));
+        Amounts.isZero(share) ? maximum : share));
     info.setQueueState(queue.state());
     info.setAccessibleNodeLabels(queue.getAccessibleNodeLabels());
     info.setDefaultNodeLabelExpression(queue.getDefaultNodeLabelExpression());
@@ -41,5 +40,25 @@ final class QueueRecords {
     }
     info.setChildQueues(infos);
     return info;
+  }
+
+  /**
+   * Returns what a queue is guaranteed; where no queue of its level states a guarantee, its part of
+   * the parent's by weight, as CapacityScheduler's weights.
+   */
+  private static long[] share(LoomcardQueue queue) {
+    LoomcardQueue parent = queue.parent();
+    if (parent == null) {
+      return queue.guaranteed();
+    }
+    double weights = 0;
+    for (LoomcardQueue each : parent.children()) {
+      if (!each.spec().guaranteed.isShare() || each.spec().guaranteed.ppm > 0) {
+        return queue.guaranteed();
+      }
+      weights += each.spec().weight;
+    }
+    return Amounts.share(share(parent), (int) Math.round(
+        LoomcardQueue.WHOLE * queue.spec().weight / weights));
   }
 }

@@ -13,14 +13,19 @@ public final class LabelStatus {
   public final Map<String, Long> lent;
   /** Null: none is stated here. */
   public final Map<String, Long> maximum;
+  /** What is asked for with this label. */
+  public final Map<String, Long> pending;
+  public final Map<String, Long> reserved;
 
   /** Sets all fields; the maps are copied. */
   public LabelStatus(Map<String, Long> guaranteed, Map<String, Long> used, Map<String, Long> lent,
-      Map<String, Long> maximum) {
+      Map<String, Long> maximum, Map<String, Long> pending, Map<String, Long> reserved) {
     this.guaranteed = copy(guaranteed);
     this.used = copy(used);
     this.lent = copy(lent);
     this.maximum = copy(maximum);
+    this.pending = copy(pending);
+    this.reserved = copy(reserved);
   }
 
   private static Map<String, Long> copy(Map<String, Long> amounts) {

@@ -8,15 +8,19 @@ import java.util.Map;
 public final class UserStatus {
   public final String user;
   public final Map<String, Long> used;
-  /** Applications with containers. */
+  /** What of it their AMs use. */
+  public final Map<String, Long> usedByAms;
+  /** Applications whose AM runs. */
   public final int active;
-  /** Applications that wait for their first container. */
+  /** Applications that wait for the container of their AM. */
   public final int pending;
 
-  /** Sets all fields; the map is copied. */
-  public UserStatus(String user, Map<String, Long> used, int active, int pending) {
+  /** Sets all fields; the maps are copied. */
+  public UserStatus(String user, Map<String, Long> used, Map<String, Long> usedByAms, int active,
+      int pending) {
     this.user = user;
     this.used = Collections.unmodifiableMap(new LinkedHashMap<>(used));
+    this.usedByAms = Collections.unmodifiableMap(new LinkedHashMap<>(usedByAms));
     this.active = active;
     this.pending = pending;
   }

@@ -4,12 +4,14 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Function;
 import org.loomcard.yarn.status.LabelStatus;
 import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.StatusSource;
@@ -41,7 +43,7 @@ final class CapacityDocument {
     users = source.users();
     partitions = source.partitions();
     largest = source.largest();
-    JsonElement calculator = specs.get(0).getAsJsonObject("options").get("calculator");
+    JsonElement calculator = specs.option(0, "calculator");
     byMemory = calculator != null && calculator.getAsString().equals("memory");
   }
 
@@ -109,22 +111,27 @@ final class CapacityDocument {
     shown.addProperty("hideReservationQueues", false);
     shown.add("nodeLabels", labels(spec));
     shown.addProperty("allocatedContainers", status == null ? 0 : status.containers);
-    shown.addProperty("reservedContainers", 0);
+    shown.addProperty("reservedContainers", status == null ? 0 : status.reserved.containers);
+    shown.addProperty("pendingContainers", status == null ? 0 : status.pending.containers);
     shown.add("capacities",
-        wrapped("queueCapacitiesByPartition", capacities(spec, status, shares)));
-    shown.add("resources", wrapped("resourceUsagesByPartition", uses(status)));
-    shown.add("minEffectiveCapacity", resource(status == null ? null : status.guaranteed));
-    shown.add("maxEffectiveCapacity", resource(status == null ? null : status.maximum));
+        wrapped("queueCapacitiesByPartition", capacities(index, status, shares)));
+    shown.add("resources", wrapped("resourceUsagesByPartition", uses(spec, status)));
+    shown.add("minEffectiveCapacity", resource(least(index, shares, status)));
+    shown.add("maxEffectiveCapacity", resource(most(index, status)));
     shown.add("maximumAllocation", resource(largest));
     shown.add("queueAcls", wrapped("queueAcl", acls(spec)));
     shown.addProperty("queuePriority", 0);
     shown.addProperty("defaultPriority", number(spec, "default_priority", 0));
     shown.addProperty("maxApplicationLifetime", number(spec, "maximum_lifetime_s", NOT_SET));
     shown.addProperty("defaultApplicationLifetime", number(spec, "default_lifetime_s", NOT_SET));
-    shown.addProperty("preemptionDisabled", true);
-    shown.addProperty("intraQueuePreemptionDisabled", true);
+    JsonElement preempts = specs.option(index, "preempt_after_ms");
+    boolean isKept = preempts == null || preempts.getAsLong() == 0;
+    JsonElement within = specs.option(index, "preempt_within");
+    shown.addProperty("preemptionDisabled", isKept);
+    shown.addProperty("intraQueuePreemptionDisabled",
+        isKept || within == null || within.getAsString().equals("nothing"));
     if (leaf) {
-      addLeaf(shown, spec, path, status, shares);
+      addLeaf(shown, index, status, shares);
     } else {
       shown.addProperty("orderingPolicyInfo", "utilization");
       shown.add("queues", wrapped("queue", children(index, shares)));
@@ -184,9 +191,11 @@ final class CapacityDocument {
     return part;
   }
 
-  private void addLeaf(JsonObject shown, JsonObject spec, String path, QueueStatus status,
-      Shares shares) {
-    JsonObject options = spec.getAsJsonObject("options");
+  private void addLeaf(JsonObject shown, int index, QueueStatus status, Shares shares) {
+    JsonObject spec = specs.get(index);
+    String path = spec.get("path").getAsString();
+    Map<String, Long> most = most(index, status);
+    double part = spec.get("user_limit_ppm").getAsDouble() / PPM_PER_PERCENT / PERCENT;
     int active = 0;
     int pending = 0;
     JsonArray listed = new JsonArray();
@@ -198,68 +207,114 @@ final class CapacityDocument {
       each.add("resourcesUsed", resource(user.used));
       each.addProperty("numActiveApplications", user.active);
       each.addProperty("numPendingApplications", user.pending);
-      each.add("userResourceLimit", resource(status == null ? null : status.maximum));
+      each.add("AMResourceUsed", resource(user.usedByAms));
+      each.add("userResourceLimit", resource(scaled(most, part)));
       each.addProperty("userWeight", 1.0);
       each.addProperty("isActive", user.active + user.pending > 0);
       listed.add(each);
     }
-    shown.addProperty("orderingPolicyInfo", options.has("ordering")
-        ? options.get("ordering").getAsString() : "fifo");
+    JsonElement ordering = specs.option(index, "ordering");
+    shown.addProperty("orderingPolicyInfo", ordering == null ? "fifo" : ordering.getAsString());
     shown.addProperty("numActiveApplications", active);
     shown.addProperty("numPendingApplications", pending);
     shown.addProperty("numContainers", status == null ? 0 : status.containers);
-    shown.addProperty("pendingContainers", 0);
     shown.addProperty("maxApplications", number(spec, "maximum_applications", Integer.MAX_VALUE));
     shown.addProperty("maxApplicationsPerUser",
         number(spec, "maximum_applications_per_user", Integer.MAX_VALUE));
-    shown.addProperty("userLimit", options.has("minimum_user_limit_percent")
-        ? options.get("minimum_user_limit_percent").getAsDouble() : PERCENT);
-    shown.addProperty("userLimitFactor", options.has("user_limit_factor")
-        ? options.get("user_limit_factor").getAsDouble() : 1);
+    JsonElement limit = specs.option(index, "minimum_user_limit_percent");
+    shown.addProperty("userLimit", limit == null ? PERCENT : limit.getAsDouble());
+    JsonElement factor = specs.option(index, "user_limit_factor");
+    shown.addProperty("userLimitFactor", factor != null ? factor.getAsDouble()
+        : specs.policy(index).equals("capacity") ? 1
+        : shares.ofCluster == 0 ? NOT_SET : part * shares.maximumOfCluster / shares.ofCluster);
     shown.add("users", wrapped("user", listed));
     double amShare = spec.get("am_share_ppm").getAsDouble() / PPM_PER_PERCENT / PERCENT;
     shown.addProperty("configuredMaxAMResourceLimit", amShare);
-    shown.add("AMResourceLimit", resource(scaled(status, amShare)));
-    shown.add("userAMResourceLimit", resource(scaled(status, amShare)));
+    shown.add("AMResourceLimit", resource(scaled(most, amShare)));
+    shown.add("userAMResourceLimit", resource(scaled(most, amShare)));
     shown.add("usedAMResource", resource(status == null ? null : status.state.usedByAms));
     shown.addProperty("isAutoCreatedLeafQueue", false);
   }
 
-  private static Map<String, Long> scaled(QueueStatus status, double part) {
+  private static Map<String, Long> scaled(Map<String, Long> amounts, double part) {
     Map<String, Long> scaled = new LinkedHashMap<>();
-    if (status != null) {
-      status.maximum.forEach((name, amount) -> scaled.put(name, (long) (amount * part)));
-    }
+    amounts.forEach((name, amount) -> scaled.put(name, (long) (amount * part)));
     return scaled;
   }
 
-  private JsonArray capacities(JsonObject spec, QueueStatus status, Shares shares) {
+  /** Returns what a queue is guaranteed of the nodes without a label. */
+  private Map<String, Long> least(int index, Shares shares, QueueStatus status) {
+    Map<String, Long> whole = whole(DEFAULT_PARTITION);
+    boolean stated = !specs.get(index).getAsJsonObject("guaranteed").has("ppm");
+    return stated && status != null ? within(status.guaranteed, whole)
+        : scaled(whole, shares.ofCluster / PERCENT);
+  }
+
+  /** Returns what a queue may use of the nodes without a label; its maximum is of all nodes. */
+  private Map<String, Long> most(int index, QueueStatus status) {
+    Map<String, Long> whole = whole(DEFAULT_PARTITION);
+    return index == 0 || status == null ? whole : within(status.maximum, whole);
+  }
+
+  private static Map<String, Long> within(Map<String, Long> amounts, Map<String, Long> whole) {
+    Map<String, Long> within = new LinkedHashMap<>();
+    whole.forEach((name, amount) ->
+        within.put(name, Math.min(amount, amounts.getOrDefault(name, amount))));
+    return within;
+  }
+
+  private JsonArray capacities(int index, QueueStatus status, Shares shares) {
+    JsonObject spec = specs.get(index);
     JsonArray found = new JsonArray();
-    for (String partition : shownPartitions(status)) {
+    for (String partition : shownPartitions(spec, status)) {
       JsonObject shown = new JsonObject();
       shown.addProperty("partitionName", partition);
-      boolean named = !partition.equals(DEFAULT_PARTITION);
-      Shares here = named ? onLabel(spec, partition, status) : shares;
+      boolean own = !partition.equals(DEFAULT_PARTITION) && index > 0;
+      Shares here = own ? onLabel(spec, partition, status) : shares;
       addShares(shown, here, part(used(status, partition), whole(partition)));
-      shown.addProperty("maxAMLimitPercentage",
-          spec.get("am_share_ppm").getAsDouble() / PPM_PER_PERCENT);
-      shown.add("effectiveMinResource", resource(named ? labelled(status, partition, true)
-          : status == null ? null : status.guaranteed));
-      shown.add("effectiveMaxResource", resource(named ? labelled(status, partition, false)
-          : status == null ? null : status.maximum));
+      shown.addProperty("maxAMLimitPercentage", spec.get("leaf").getAsBoolean()
+          ? spec.get("am_share_ppm").getAsDouble() / PPM_PER_PERCENT : 0);
+      shown.add("configuredMinResource", resource(stated(spec, "guaranteed", partition)));
+      shown.add("configuredMaxResource", resource(stated(spec, "maximum", partition)));
+      boolean whole = !partition.equals(DEFAULT_PARTITION) && index == 0;
+      shown.add("effectiveMinResource", resource(whole ? whole(partition)
+          : own ? leastOn(status, partition) : least(index, shares, status)));
+      shown.add("effectiveMaxResource", resource(whole ? whole(partition)
+          : own ? mostOn(status, partition) : most(index, status)));
       found.add(shown);
     }
     return found;
   }
 
+  /** Returns the amounts that the file states for the nodes without a label; null: none. */
+  private static Map<String, Long> stated(JsonObject spec, String key, String partition) {
+    JsonElement amounts = spec.getAsJsonObject(key).get("amounts");
+    if (amounts == null || !partition.equals(DEFAULT_PARTITION)) {
+      return null;
+    }
+    Map<String, Long> stated = new LinkedHashMap<>();
+    amounts.getAsJsonObject().entrySet()
+        .forEach(each -> stated.put(each.getKey(), each.getValue().getAsLong()));
+    return stated;
+  }
+
   private Shares onLabel(JsonObject spec, String label, QueueStatus status) {
-    Map<String, Long> whole = whole(label);
-    Map<String, Long> least = labelled(status, label, true);
-    Map<String, Long> most = labelled(status, label, false);
     double capacity = ppm(spec, "label_guaranteed_ppm", label, 0);
     double maximum = ppm(spec, "label_maximum_ppm", label, PERCENT);
-    return new Shares(capacity, maximum, part(least, whole), most.isEmpty() ? PERCENT
-        : part(most, whole));
+    return new Shares(capacity, maximum, part(leastOn(status, label), whole(label)),
+        part(mostOn(status, label), whole(label)));
+  }
+
+  private static Map<String, Long> leastOn(QueueStatus status, String label) {
+    LabelStatus found = status == null ? null : status.state.labels.get(label);
+    return found == null || found.guaranteed == null ? Collections.<String, Long>emptyMap()
+        : found.guaranteed;
+  }
+
+  private Map<String, Long> mostOn(QueueStatus status, String label) {
+    LabelStatus found = status == null ? null : status.state.labels.get(label);
+    return found == null || found.maximum == null ? whole(label)
+        : within(found.maximum, whole(label));
   }
 
   private static double ppm(JsonObject spec, String key, String label, double absent) {
@@ -267,29 +322,31 @@ final class CapacityDocument {
     return found == null ? absent : found.getAsDouble() / PPM_PER_PERCENT;
   }
 
-  private static Map<String, Long> labelled(QueueStatus status, String label, boolean least) {
-    LabelStatus found = status == null ? null : status.state.labels.get(label);
-    Map<String, Long> amounts = found == null ? null : least ? found.guaranteed : found.maximum;
-    return amounts == null ? Collections.<String, Long>emptyMap() : amounts;
-  }
-
-  private JsonArray uses(QueueStatus status) {
+  private JsonArray uses(JsonObject spec, QueueStatus status) {
     JsonArray found = new JsonArray();
-    for (String partition : shownPartitions(status)) {
+    for (String partition : shownPartitions(spec, status)) {
       JsonObject shown = new JsonObject();
       shown.addProperty("partitionName", partition);
       shown.add("used", resource(used(status, partition)));
-      shown.add("reserved", resource(null));
+      shown.add("reserved", resource(status == null ? null
+          : on(status, partition, status.reserved.amounts, label -> label.reserved)));
+      shown.add("pending", resource(status == null ? null
+          : on(status, partition, status.pending.amounts, label -> label.pending)));
       boolean named = !partition.equals(DEFAULT_PARTITION);
-      shown.add("pending", resource(named || status == null ? null : status.pending));
       shown.add("amUsed", resource(named || status == null ? null : status.state.usedByAms));
       found.add(shown);
     }
     return found;
   }
 
-  private TreeSet<String> shownPartitions(QueueStatus status) {
+  /** Returns the partitions that a queue may use, and those where it has something. */
+  private TreeSet<String> shownPartitions(JsonObject spec, QueueStatus status) {
     TreeSet<String> shown = new TreeSet<>(partitions.keySet());
+    if (spec.has("labels")) {
+      List<String> named = new ArrayList<>();
+      spec.getAsJsonArray("labels").forEach(each -> named.add(each.getAsString()));
+      shown.retainAll(named);
+    }
     shown.add(DEFAULT_PARTITION);
     if (status != null) {
       shown.addAll(status.state.labels.keySet());
@@ -302,18 +359,21 @@ final class CapacityDocument {
     return found == null ? Collections.<String, Long>emptyMap() : found;
   }
 
-  /** Returns what a queue uses of the nodes of a label; of those without one for the default. */
   private static Map<String, Long> used(QueueStatus status, String partition) {
-    if (status == null) {
-      return Collections.emptyMap();
-    }
+    return status == null ? Collections.<String, Long>emptyMap()
+        : on(status, partition, status.used, label -> label.used);
+  }
+
+  /** Returns the part of a queue's total that is of the nodes of a label, or of those without. */
+  private static Map<String, Long> on(QueueStatus status, String partition,
+      Map<String, Long> total, Function<LabelStatus, Map<String, Long>> part) {
     if (!partition.equals(DEFAULT_PARTITION)) {
       LabelStatus label = status.state.labels.get(partition);
-      return label == null ? Collections.<String, Long>emptyMap() : label.used;
+      return label == null ? Collections.<String, Long>emptyMap() : part.apply(label);
     }
-    Map<String, Long> left = new LinkedHashMap<>(status.used);
+    Map<String, Long> left = new LinkedHashMap<>(total);
     for (LabelStatus label : status.state.labels.values()) {
-      label.used.forEach((name, amount) -> left.merge(name, -amount, Long::sum));
+      part.apply(label).forEach((name, amount) -> left.merge(name, -amount, Long::sum));
     }
     return left;
   }

@@ -47,6 +47,42 @@ final class QueueSpecs {
     return !parent.isJsonNull() && !guarantees[parent.getAsInt()];
   }
 
+  /** Returns the name of the policy that decides what a queue gets for itself. */
+  String policy(int index) {
+    return governing(index).get("policy").getAsString();
+  }
+
+  /**
+   * Returns an option that the governing policy has for a queue: in its {@code levels} for the
+   * queue or the nearest above that it names there, or for all; null where the file states none.
+   */
+  JsonElement option(int index, String name) {
+    JsonObject options = governing(index).getAsJsonObject("options");
+    if (options.has("levels") && options.get("levels").isJsonObject()) {
+      JsonObject levels = options.getAsJsonObject("levels");
+      for (int i = index; i >= 0; i = parent(i)) {
+        JsonElement level = levels.get(get(i).get("path").getAsString());
+        if (level != null && level.isJsonObject() && level.getAsJsonObject().has(name)) {
+          return level.getAsJsonObject().get(name);
+        }
+      }
+    }
+    return options.get(name);
+  }
+
+  private JsonObject governing(int index) {
+    int above = index;
+    while (get(above).get("policy").isJsonNull() && parent(above) >= 0) {
+      above = parent(above);
+    }
+    return get(above);
+  }
+
+  private int parent(int index) {
+    JsonElement parent = get(index).get("parent");
+    return parent.isJsonNull() ? -1 : parent.getAsInt();
+  }
+
   /** Returns a list of submitters or administrators as YARN writes it: users, a space, groups. */
   static String acl(JsonArray names) {
     List<String> users = new ArrayList<>();

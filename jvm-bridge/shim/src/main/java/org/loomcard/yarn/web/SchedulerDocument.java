@@ -258,7 +258,7 @@ final class SchedulerDocument {
     document.add("guaranteed", amounts(usage.guaranteed));
     document.add("maximum", amounts(usage.maximum));
     document.add("used", amounts(usage.used));
-    document.add("pending", amounts(usage.pending));
+    document.add("pending", amounts(usage.pending.amounts));
     document.addProperty("applications", usage.applications);
     document.addProperty("containers", usage.containers);
     document.addProperty("state", usage.state.name);
@@ -272,6 +272,7 @@ final class SchedulerDocument {
       shown.add("used", amounts(label.used));
       shown.add("lent", amounts(label.lent));
       shown.add("maximum", amounts(label.maximum));
+      shown.add("pending", amounts(label.pending));
       labels.add(name, shown);
     });
     document.add("by_label", labels);

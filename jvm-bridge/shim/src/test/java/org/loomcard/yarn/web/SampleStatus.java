@@ -144,21 +144,25 @@ final class SampleStatus implements StatusSource {
   @Override
   public Map<String, List<UserStatus>> users() {
     return Collections.singletonMap("root.a",
-        Collections.singletonList(new UserStatus("alice", amounts(6144, 3), 1, 1)));
+        Collections.singletonList(new UserStatus("alice", amounts(6144, 3), amounts(1024, 1), 1,
+            1)));
   }
 
   @Override
   public Map<String, QueueStatus> queues() {
     Map<String, QueueStatus> queues = new LinkedHashMap<>();
+    QueueStatus.Demand pending = new QueueStatus.Demand(amounts(4096, 4), 3);
+    QueueStatus.Demand reserved = new QueueStatus.Demand(amounts(2048, 1), 1);
     queues.put("root", new QueueStatus(amounts(24576, 24), amounts(24576, 24), amounts(6144, 3),
-        amounts(4096, 4), 1, 3, new QueueLimitStatus("running", amounts(24576, 24), amounts(0, 0),
+        pending, reserved, 1, 3, new QueueLimitStatus("running", amounts(24576, 24), amounts(0, 0),
             Collections.<String, Integer>emptyMap(), Collections.<String, LabelStatus>emptyMap())));
     queues.put("root.a", new QueueStatus(amounts(12288, 12), amounts(24576, 24),
-        amounts(6144, 3), amounts(4096, 4), 1, 3, new QueueLimitStatus("draining",
+        amounts(6144, 3), pending, reserved, 1, 3, new QueueLimitStatus("draining",
             amounts(10240, 7), amounts(1024, 1), Collections.singletonMap("alice", 2),
             Collections.singletonMap("gpu",
                 new LabelStatus(amounts(1024, 1), amounts(512, 1),
-                    amounts(256, 0), amounts(2048, 2))))));
+                    amounts(256, 0), amounts(2048, 2), amounts(1024, 1),
+                    amounts(0, 0))))));
     return queues;
   }
 
