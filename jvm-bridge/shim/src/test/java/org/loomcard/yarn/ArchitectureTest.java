@@ -172,7 +172,8 @@ public final class ArchitectureTest {
    */
   @Test
   public void fewReadTheWallClock() {
-    noClasses().that(areNone("EngineClock", "NodeLifecycle", "PolicyConfigStore", "SwapExecution"))
+    noClasses().that(areNone("ActivitiesDocument", "EngineClock", "NodeLifecycle",
+        "PolicyConfigStore", "SwapExecution"))
         .should().callMethod(System.class, "currentTimeMillis")
         .orShould().callMethod(Time.class, "now").check(ours);
   }
