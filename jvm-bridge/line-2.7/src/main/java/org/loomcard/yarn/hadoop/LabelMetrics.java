@@ -30,9 +30,4 @@ public final class LabelMetrics {
       metrics.setAvailableResourcesToQueue(room);
     }
   }
-
-  /** Shows what is left to a user; does nothing where users have no metrics. */
-  public static void availableTo(QueueMetrics metrics, String user, Resource room) {
-    metrics.setAvailableResourcesToUser(user, room);
-  }
 }

@@ -11,7 +11,6 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.config.QueueSpec;
 
@@ -24,7 +23,6 @@ public final class QueueTree {
   /** How many leaves a message names. */
   private static final int NAMED = 50;
   private final Configuration conf;
-  private final boolean metricsByUser;
   private final int types = Amounts.names().length;
   private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
   private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
@@ -40,10 +38,8 @@ public final class QueueTree {
   private final Map<String, Integer> measured = new HashMap<>();
   private final PartitionCapacities partitions = new PartitionCapacities(types);
 
-  /** @param metricsByUser whether each queue also has metrics of each of its users */
-  public QueueTree(Configuration conf, boolean metricsByUser) {
+  public QueueTree(Configuration conf) {
     this.conf = conf;
-    this.metricsByUser = metricsByUser;
   }
 
   /** Replaces the tree; queues whose path stays keep their use and metrics. */
@@ -55,8 +51,7 @@ public final class QueueTree {
       LoomcardQueue parent = spec.parent < 0 ? null : ordered.get(spec.parent);
       LoomcardQueue queue = byPath.get(spec.path);
       if (queue == null) {
-        queue = new LoomcardQueue(spec.path, parent, types,
-            QueueMetrics.forQueue(spec.path, parent, metricsByUser, conf));
+        queue = new LoomcardQueue(spec.path, parent, types, conf);
       }
       paths.put(spec.path, queue);
       ordered.add(queue);
@@ -75,12 +70,6 @@ public final class QueueTree {
     policyConfig = next;
     measured.clear();
     compute();
-  }
-
-  /** The metrics of the whole cluster, also before the first policy configuration. */
-  public QueueMetrics rootMetrics() {
-    return byNumber.isEmpty() ? QueueMetrics.forQueue("root", null, metricsByUser, conf)
-        : byNumber.get(0).getMetrics();
   }
 
   /** The policy configuration applied last; null before the first. */
