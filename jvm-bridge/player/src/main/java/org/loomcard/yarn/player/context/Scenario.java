@@ -2,7 +2,7 @@ package org.loomcard.yarn.player.context;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.PropertyNamingStrategy;
 import java.io.File;
 import java.io.IOException;
 import java.util.Collections;
@@ -44,9 +44,14 @@ public final class Scenario {
     return json().readValue(file, Input.class);
   }
 
+  /**
+   * Returns a reader and writer of names such as submit_ms. Jackson of Hadoop 2.10 knows the
+   * strategy by its former name only.
+   */
+  @SuppressWarnings("deprecation")
   public static ObjectMapper json() {
     return new ObjectMapper()
-        .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+        .setPropertyNamingStrategy(new PropertyNamingStrategy.SnakeCaseStrategy())
         .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES);
   }
 }
