@@ -281,6 +281,7 @@ def _addresses(suffix: str = "") -> dict[str, str]:
 
 def _pair(cluster: Path) -> dict[str, str]:
     rm = "yarn.resourcemanager."
+    zookeeper = f"127.0.0.1:{_free_ports(1)[0]}"
     settings = {
         rm + "ha.enabled": "true",
         rm + "cluster-id": "chaos",
@@ -292,7 +293,8 @@ def _pair(cluster: Path) -> dict[str, str]:
         "ipc.client.rpc-timeout.ms": str(SESSION_MS),
         rm + "zk-timeout-ms": str(SESSION_MS),
         "hadoop.zk.timeout-ms": str(SESSION_MS),
-        "hadoop.zk.address": f"127.0.0.1:{_free_ports(1)[0]}",
+        "hadoop.zk.address": zookeeper,
+        rm + "zk-address": zookeeper,  # the elector of Hadoop 3.5 reads only this name
         "loomcard.chaos.zookeeper.dir": str(cluster / "zookeeper"),
     }
     for rm_id in RM_IDS:

@@ -42,6 +42,7 @@ def test_a_pair_names_both_and_what_elects_them(tmp_path: Path) -> None:
     assert yarn["yarn.resourcemanager.ha.rm-ids"] == "rm1,rm2"
     assert yarn["yarn.resourcemanager.ha.enabled"] == "true"
     assert yarn["yarn.resourcemanager.webapp.address.rm2"] == "resourcemanager2:8088"
+    assert yarn.pop("yarn.resourcemanager.zk-address") == "zookeeper:2181"
     addresses = [name for name in yarn if "address" in name or "hostname" in name]
     assert len(addresses) == 12
     assert {name.rpartition(".")[2] for name in addresses} == {"rm1", "rm2"}
