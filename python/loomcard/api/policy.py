@@ -18,9 +18,9 @@ class Policy(Protocol):
 
     A policy without memory defines ``decide(view) -> Plan`` instead.
     ``initial(view, saved)`` makes the memory at first, and again after a failure or a snapshot;
-    without it, the memory starts as None. A policy with a memory other than None is called for each
-    change in its scope, and else only where something may be allocated. ``save(memory)`` returns
-    the small part of the memory that survives a restart.
+    without it, the memory starts as None. A policy with a memory is called for each change in its
+    scope; while what ``initial`` began as None is None, only where something may be allocated.
+    ``save(memory)`` returns the small part of the memory that survives a restart.
 
     ``explain(view, memory, ask)`` returns the figures behind a reason of the policy's own, for
     ``loomcard explain`` and YARN's diagnostics: a dict from words to amounts, numbers or texts. It

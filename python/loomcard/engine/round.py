@@ -235,7 +235,8 @@ class PolicyTree:
             return False
         if not instance.has_memory:
             return True
-        return instance.memory is not None and bool(instance.view.changes)
+        keeps = instance.memory is not None or not hasattr(instance.policy, "initial")
+        return keeps and bool(instance.view.changes)
 
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:

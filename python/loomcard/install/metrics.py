@@ -47,6 +47,8 @@ def scraped(url: str, document: dict[str, Any]) -> Check:
         said = f"no {address} (HTTP {answer.status_code}), so Prometheus reads no metrics"
         return Check("metrics", f"{said}: {PROMETHEUS_KEY}, of Hadoop 3.3 and later, turns it on")
     lines = [line for line in answer.text.splitlines() if line and not line.startswith("#")]
+    if not lines:  # the metrics system publishes between two answers
+        return Check("metrics", f"{address} answers, and has no series at this moment")
     said = f"{address}, {len(lines)} series"
     if not any(line.startswith("loomcard_bridge_up") for line in lines) and "bridge" in document:
         return Check("metrics", f"{said}, none of Loomcard's", "the RM's log says why")
