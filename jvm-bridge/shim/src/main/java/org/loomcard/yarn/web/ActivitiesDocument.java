@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Date;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -35,6 +36,7 @@ final class ActivitiesDocument {
   private final StatusSource source;
   private final List<NameValuePair> query;
   private final boolean grouped;
+  private final Map<String, List<String>> children = new HashMap<>();
   private final long now = System.currentTimeMillis();
 
   private ActivitiesDocument(StatusSource source, List<NameValuePair> query) {
@@ -45,17 +47,17 @@ final class ActivitiesDocument {
 
   /** Returns the document of all queues; the query may name a node, whose partition counts then. */
   static JsonObject ofCluster(StatusSource source, List<NameValuePair> query) {
-    return wrapped("activities", new ActivitiesDocument(source, query).cluster());
+    return CapacityDocument.wrapped("activities", new ActivitiesDocument(source, query).cluster());
   }
 
   /** Returns the document of one application. */
   static JsonObject ofApplication(StatusSource source, String id, List<NameValuePair> query) {
-    return wrapped("appActivities", new ActivitiesDocument(source, query).application(id));
+    return CapacityDocument.wrapped("appActivities", new ActivitiesDocument(source, query).application(id));
   }
 
   private JsonObject cluster() {
     JsonObject document = new JsonObject();
-    String asked = first("nodeId");
+    String asked = WebFilter.first(query, "nodeId", null);
     Map<String, String> labels = source.nodeLabels();
     String node = asked == null ? null : node(asked, labels.keySet());
     String wrong = wrong("groupBy", GROUPS, "groupBy types");
@@ -72,6 +74,10 @@ final class ActivitiesDocument {
       return document;
     }
     addTime(document);
+    for (String path : source.queues().keySet()) {
+      children.computeIfAbsent(path.substring(0, Math.max(0, path.lastIndexOf('.'))),
+          parent -> new ArrayList<>()).add(path);
+    }
     JsonObject found = found(source.explain("asks", "root"));
     Collection<String> partitions = node == null ? new TreeSet<>(labels.values())
         : Collections.singleton(labels.get(node));
@@ -117,8 +123,8 @@ final class ActivitiesDocument {
         }
       }
     }
-    JsonArray children = new JsonArray();
-    List<String> below = below(path);
+    JsonArray shownBelow = new JsonArray();
+    List<String> below = children.getOrDefault(path, Collections.emptyList());
     for (String child : below) {
       List<JsonObject> its = new ArrayList<>();
       for (JsonObject ask : asks) {
@@ -126,33 +132,23 @@ final class ActivitiesDocument {
           its.add(ask);
         }
       }
-      children.add(queue(child, its));
+      shownBelow.add(queue(child, its));
     }
     if (below.isEmpty()) {
-      addApplications(children, asks);
+      addApplications(shownBelow, asks);
     }
-    shown.add("children", children);
+    shown.add("children", shownBelow);
     return shown;
   }
 
-  private List<String> below(String path) {
-    List<String> below = new ArrayList<>();
-    for (String each : source.queues().keySet()) {
-      if (each.lastIndexOf('.') == path.length() && each.startsWith(path + ".")) {
-        below.add(each);
-      }
-    }
-    return below;
-  }
-
-  private void addApplications(JsonArray children, List<JsonObject> asks) {
+  private void addApplications(JsonArray shown, List<JsonObject> asks) {
     JsonObject application = null;
     for (JsonObject ask : asks) {
       if (application == null || !text(application, "name").equals(text(ask, "application"))) {
         application = activity(text(ask, "application"), state(ask), null);
         application.add("appPriority", ask.get("app_priority"));
         application.add("children", new JsonArray());
-        children.add(application);
+        shown.add(application);
       }
       JsonObject request = activity("request_" + text(ask, "priority") + "_"
           + text(ask, "allocation_request_id"), null, null);
@@ -306,17 +302,12 @@ final class ActivitiesDocument {
   }
 
   private String wrongLimit() {
-    String limit = first("limit");
+    String limit = WebFilter.first(query, "limit", null);
     try {
       return limit == null || Integer.parseInt(limit) > 0 ? null : "limit must be greater than 0!";
     } catch (NumberFormatException e) {
       return "limit must be integer!";
     }
-  }
-
-  private String first(String name) {
-    return query.stream().filter(each -> each.getName().equals(name)).map(NameValuePair::getValue)
-        .findFirst().orElse(null);
   }
 
   /** The values of a parameter, which may be repeated or separated by commas. */
@@ -332,11 +323,5 @@ final class ActivitiesDocument {
 
   private static String text(JsonObject object, String key) {
     return object.get(key).getAsString();
-  }
-
-  private static JsonObject wrapped(String name, JsonObject document) {
-    JsonObject wrapped = new JsonObject();
-    wrapped.add(name, document);
-    return wrapped;
   }
 }

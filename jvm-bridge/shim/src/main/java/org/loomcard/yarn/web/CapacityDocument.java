@@ -416,9 +416,9 @@ final class CapacityDocument {
     return spec.has(key) ? spec.get(key).getAsLong() : absent;
   }
 
-  private static JsonObject wrapped(String name, JsonArray list) {
+  static JsonObject wrapped(String name, JsonElement content) {
     JsonObject wrapped = new JsonObject();
-    wrapped.add(name, list);
+    wrapped.add(name, content);
     return wrapped;
   }
 

@@ -238,7 +238,7 @@ public final class WebFilter implements Filter {
     return URLEncodedUtils.parse(query == null ? "" : query, StandardCharsets.UTF_8);
   }
 
-  private static String first(List<NameValuePair> query, String name, String absent) {
+  static String first(List<NameValuePair> query, String name, String absent) {
     for (NameValuePair each : query) {
       if (each.getName().equals(name)) {
         return each.getValue() == null ? "" : each.getValue();
