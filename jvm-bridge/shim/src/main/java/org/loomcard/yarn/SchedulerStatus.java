@@ -145,22 +145,30 @@ final class SchedulerStatus implements StatusSource {
 
   @Override
   public Map<String, List<UserStatus>> users() {
-    Map<LoomcardQueue, Map<String, int[]>> counts = new LinkedHashMap<>();
-    Map<String, long[]> masters = new HashMap<>();
+    Map<LoomcardQueue, Map<String, UserCounts>> counts = new LinkedHashMap<>();
     for (LoomcardAttempt attempt : attempts()) {
-      LoomcardQueue queue = attempt.application().queue();
-      int[] count = counts.computeIfAbsent(queue, key -> new TreeMap<>())
-          .computeIfAbsent(attempt.getUser(), key -> new int[2]);
-      count[attempt.isAmAsk() ? 1 : 0]++;
-      Amounts.add(masters.computeIfAbsent(queue.path() + " " + attempt.getUser(),
-          key -> new long[Amounts.names().length]), ofMaster(attempt));
+      UserCounts count = counts.computeIfAbsent(attempt.application().queue(), key -> new TreeMap<>())
+          .computeIfAbsent(attempt.getUser(), key -> new UserCounts());
+      if (attempt.isAmAsk()) {
+        count.pending++;
+      } else {
+        count.active++;
+      }
+      Amounts.add(count.ofMasters, ofMaster(attempt));
     }
     Map<String, List<UserStatus>> shown = new LinkedHashMap<>();
     counts.forEach((queue, users) -> users.forEach((user, count) -> shown
         .computeIfAbsent(queue.path(), key -> new ArrayList<>())
-        .add(new UserStatus(user, named(queue.usedBy(user)),
-            named(masters.get(queue.path() + " " + user)), count[0], count[1]))));
+        .add(new UserStatus(user, named(queue.usedBy(user)), named(count.ofMasters),
+            count.active, count.pending))));
     return shown;
+  }
+
+  /** What one user has in one queue. */
+  private static final class UserCounts {
+    private final long[] ofMasters = new long[Amounts.names().length];
+    private int active;
+    private int pending;
   }
 
   private long[] ofMaster(LoomcardAttempt attempt) {
