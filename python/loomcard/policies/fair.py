@@ -60,10 +60,12 @@ class FairScheduler(PreemptionOptions):
         """Serve the first member by each queue's rule, from the root down, one container a time.
         Then take fair shares back.
         """
-        plan, rules, trees = Plan(view), self.preempting, FairTrees(view, self)
+        plan, level, rules = Plan(view), partial(self._level, view), self.preempting
+        if rules is None or memory is None:
+            return fill_tree(plan, level, self.reserve_after_ms), memory
         fill_and_take_back(
-            plan, memory, rules, trees,
-            lambda: fill_tree(plan, partial(self._level, view), self.reserve_after_ms),
+            plan, memory, rules, FairTrees(view, self),
+            lambda: fill_tree(plan, level, self.reserve_after_ms),
         )  # fmt: skip
         return plan, memory
 

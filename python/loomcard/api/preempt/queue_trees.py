@@ -229,15 +229,15 @@ class QueueTrees:
 
 
 def fill_and_take_back(
-    plan: Plan, memory: Preemption | None, rules: PreemptionRules | None, trees: QueueTrees,
+    plan: Plan, memory: Preemption, rules: PreemptionRules, trees: QueueTrees,
     fill: Callable[[], Plan],
     inside: Callable[[Plan, OwedTasks, Mapping[str, int]], Iterable[Search]] | None = None,
 ) -> Plan:  # fmt: skip
     """Serve with ``fill``; before it, tasks for which containers were preempted. Afterwards take
-    room back for what still waits within its guarantee. ``memory``, ``rules``: None: only ``fill``.
-    ``inside``: further searches, inside queues; it gets the starved leaves by their words.
+    room back for what still waits within its guarantee. ``inside``: further searches, inside
+    queues; it gets the starved leaves by their words.
     """
-    if memory is None or rules is None or plan.view.lending:
+    if plan.view.lending:
         return fill()
     owed = OwedTasks(plan, trees, memory.owed)
     for task in owed.serve():
