@@ -147,7 +147,8 @@ final class SchedulerStatus implements StatusSource {
   public Map<String, List<UserStatus>> users() {
     Map<LoomcardQueue, Map<String, UserCounts>> counts = new LinkedHashMap<>();
     for (LoomcardAttempt attempt : attempts()) {
-      UserCounts count = counts.computeIfAbsent(attempt.application().queue(), key -> new TreeMap<>())
+      UserCounts count = counts
+          .computeIfAbsent(attempt.application().queue(), key -> new TreeMap<>())
           .computeIfAbsent(attempt.getUser(), key -> new UserCounts());
       if (attempt.isAmAsk()) {
         count.pending++;

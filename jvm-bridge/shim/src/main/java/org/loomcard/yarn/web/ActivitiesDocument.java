@@ -52,7 +52,8 @@ final class ActivitiesDocument {
 
   /** Returns the document of one application. */
   static JsonObject ofApplication(StatusSource source, String id, List<NameValuePair> query) {
-    return CapacityDocument.wrapped("appActivities", new ActivitiesDocument(source, query).application(id));
+    return CapacityDocument.wrapped("appActivities",
+        new ActivitiesDocument(source, query).application(id));
   }
 
   private JsonObject cluster() {
