@@ -184,6 +184,7 @@ def test_a_thousand_users_at_once(cluster: LocalCluster) -> None:
 
     def waiting() -> bool:
         found = requests.get(f"{web(cluster)}/apps", params={"states": "ACCEPTED"}, timeout=60)
+        assert found.ok, found.text
         apps = (found.json()["apps"] or {"app": []})["app"]
         return wanted <= {each["id"] for each in apps}
 

@@ -67,10 +67,10 @@ public final class LoomcardQueue extends YarnQueue {
 
   /** Takes over what a policy configuration says of this queue. */
   void configure(QueueSpec newSpec, List<LoomcardQueue> newChildren) {
-    spec = newSpec;
-    children = Collections.unmodifiableList(new ArrayList<>(newChildren));
     submit = new QueueAcl(newSpec.submit);
     administer = new QueueAcl(newSpec.administer);
+    spec = newSpec;
+    children = Collections.unmodifiableList(new ArrayList<>(newChildren));
   }
 
   /**

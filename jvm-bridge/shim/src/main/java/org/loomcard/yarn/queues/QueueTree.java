@@ -60,9 +60,9 @@ public final class QueueTree {
         children.get(parent).add(queue);
       }
     }
-    for (QueueSpec spec : next.queues) {
-      LoomcardQueue queue = ordered.get(spec.index);
-      queue.configure(spec, children.get(queue));
+    for (int i = ordered.size() - 1; i >= 0; i--) { // a reader finds a new queue by its parent
+      LoomcardQueue queue = ordered.get(i);
+      queue.configure(next.queues.get(i), children.get(queue));
     }
     byPath = Collections.unmodifiableMap(paths);
     byNumber = Collections.unmodifiableList(ordered);
