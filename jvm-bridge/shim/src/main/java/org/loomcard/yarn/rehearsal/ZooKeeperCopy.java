@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CommonConfigurationKeys;
 import org.apache.hadoop.util.curator.ZKCuratorManager;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore;
@@ -32,7 +33,7 @@ final class ZooKeeperCopy {
         YarnConfiguration.DEFAULT_ZK_RM_STATE_STORE_PARENT_PATH);
     String root = ZKCuratorManager.getNodePath(
         ZKCuratorManager.getNodePath(parent, ZKRMStateStore.ROOT_ZNODE_NAME), APPLICATIONS);
-    connection = new ZKCuratorManager(conf);
+    connection = new ZKCuratorManager(addressed());
     try {
       connection.start();
       if (!connection.exists(root)) {
@@ -47,6 +48,19 @@ final class ZooKeeperCopy {
     } finally {
       connection.close();
     }
+  }
+
+  /**
+   * Returns the configuration with the address that the ResourceManager uses: that of Hadoop 3.5
+   * prefers YARN's own name, which the other lines take for Hadoop's.
+   */
+  private Configuration addressed() {
+    Configuration addressed = new Configuration(conf);
+    String address = conf.get(YarnConfiguration.RM_ZK_ADDRESS);
+    if (address != null) {
+      addressed.set(CommonConfigurationKeys.ZK_ADDRESS, address);
+    }
+    return addressed;
   }
 
   /**

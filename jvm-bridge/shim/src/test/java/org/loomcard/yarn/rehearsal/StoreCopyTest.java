@@ -90,7 +90,10 @@ public final class StoreCopyTest {
     assertEquals(submitted, stored());
   }
 
-  /** The copy works whether the names of applications are cut in two there or not. */
+  /**
+   * The copy works whether the names of applications are cut in two there or not, and by YARN's
+   * name of ZooKeeper's address, which Hadoop 3.5 does not take for Hadoop's.
+   */
   @Test
   public void zooKeeperIsReadIntoFiles() throws Exception {
     for (int cut = 0; cut <= 4; cut += 2) {
@@ -98,6 +101,8 @@ public final class StoreCopyTest {
       conf.set(YarnConfiguration.ZK_RM_STATE_STORE_PARENT_PATH, "/store" + cut);
       Set<ApplicationId> submitted = started(ZKRMStateStore.class);
       YarnConfiguration original = new YarnConfiguration(conf);
+      original.unset("hadoop.zk.address");
+      original.set("yarn.resourcemanager.zk-address", zooKeeper.address());
       new ZooKeeperCopy(original, new File(scratch(), "z" + cut)).make();
       conf.set(YarnConfiguration.RM_STORE, FileSystemRMStateStore.class.getName());
       conf.set(YarnConfiguration.FS_RM_STATE_STORE_URI,
