@@ -4,6 +4,8 @@
 # list in a pom can name one artifact in several versions.
 set -euo pipefail
 mkdir -p "$(dirname "$0")/target" && cd "$(dirname "$0")/target"
+exec 9> fetch.lock
+flock 9 # one at a time: fetch.xml and Maven's repository are of all
 item() {
   [ -f "$folder/$2-$3${4:+-$4}.jar" ] || echo "<artifactItem><groupId>$1</groupId><artifactId>$2</artifactId>\
 <version>$3</version><classifier>${4:-}</classifier><outputDirectory>$folder</outputDirectory></artifactItem>"
