@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,23 @@ def test_an_archive_of_other_jars_is_replaced(kept: Path, jars: Path, tmp_path: 
     make(data, tmp_path / "new.jsa")
     assert list(kept.glob("*/*")) == [data.file]
     assert SHARED in run(data, *data.options, "-Xlog:class+load")
+
+
+@pytest.mark.cluster
+def test_of_two_first_clusters_one_keeps_its_archive(
+    kept: Path, jars: Path, tmp_path: Path
+) -> None:
+    """A third cluster may be about to use it. That of another Hadoop line stays, too."""
+    data = class_data(jars)
+    for name in ("one.jsa", "two.jsa"):
+        run(data, *data.recording(tmp_path / name))
+    make(replace(data, line="other"), tmp_path / "other.jsa")
+    data.keep(tmp_path / "one.jsa")
+    assert data.file is not None
+    first = data.file.stat().st_ino
+    data.keep(tmp_path / "two.jsa")
+    assert data.file.stat().st_ino == first
+    assert len(list(kept.glob("*/*"))) == 2
 
 
 @pytest.mark.cluster

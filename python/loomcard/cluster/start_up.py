@@ -7,11 +7,13 @@ of an installation. If they are missing or damaged, a cluster starts as the firs
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -32,9 +34,11 @@ _KEPT_KEY: Final = "proxy-key.json"
 @dataclass(frozen=True)
 class ClassData:
     """The archive, existing or not, for JVMs of `java` whose class path begins with `class_path`.
-    `key`, its name, depends on jars and JVM: others have another archive.
+    Its name has the Hadoop line and `key`, which depends on jars and JVM: others have another
+    archive.
     """
 
+    line: str
     key: str
     java: Path
     class_path: str
@@ -57,12 +61,13 @@ class ClassData:
         for jar in os.scandir(jars):  # in the order in which a JVM finds them
             known = jar.stat()
             key.update(f"{jar.name} {known.st_size} {known.st_mtime_ns}\n".encode())
-        return cls(key.hexdigest()[:16], home / "bin" / "java", class_path)
+        line = paths.hadoop_line()
+        return cls(line, key.hexdigest()[:16], home / "bin" / "java", class_path)
 
     @property
     def file(self) -> Path | None:
         """The path of the archive; None if it does not exist yet or is incomplete."""
-        for file in _archives().glob(f"{self.key}-*.jsa"):
+        for file in _archives().glob(f"{self.line}-{self.key}-*.jsa"):
             with contextlib.suppress(OSError):
                 if file == self._named(file.stat().st_size):
                     return file
@@ -80,26 +85,32 @@ class ClassData:
 
     def keep(self, new: Path) -> None:
         """Move the archive that an ended JVM left in `new` to where later JVMs find it; it replaces
-        archives for other jars. Do nothing if it is missing or incomplete. Never raises.
+        those of the line for other jars. Do nothing if it is missing or incomplete, or if another
+        cluster was faster: a JVM may be about to use that one. Never raises.
         """
         if not new.is_file() or not self._is_whole(new):
             return
         folder = _archives()
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            # `new` may be on another file system, and no JVM may see an incomplete file.
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
-                pass
-            shutil.move(new, part.name)
-            file = self._named(Path(part.name).stat().st_size)
-            Path(part.name).replace(file)
-            for other in folder.iterdir():
-                if other != file:
-                    other.unlink()
+            with _alone(folder):
+                if self.file is None:
+                    self._replace(folder, new)
+
+    def _replace(self, folder: Path, new: Path) -> None:
+        # `new` may be on another file system, and no JVM may see an incomplete file.
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{self.line}-", delete=False) as part:
+            pass
+        shutil.move(new, part.name)
+        file = self._named(Path(part.name).stat().st_size)
+        Path(part.name).replace(file)
+        for other in folder.glob(f"{self.line}-*"):
+            if other != file:
+                other.unlink()
 
     def _named(self, size: int) -> Path:
         """Return the path for `size` bytes: a JVM crashes with an incomplete archive."""
-        return _archives() / f"{self.key}-{size}.jsa"
+        return _archives() / f"{self.line}-{self.key}-{size}.jsa"
 
     def _is_whole(self, new: Path) -> bool:
         # The JVM may crash; it writes a report into its working folder.
@@ -139,7 +150,7 @@ def keep_key(state: Path) -> None:
         return
     with contextlib.suppress(OSError):
         parts = [(_key_folder(state) / name).read_bytes().hex() for name in _KEY_FILES]
-        file = _folder() / _KEPT_KEY
+        file = kept_key_file()
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
             json.dump(parts, new)  # only its owner can read it from the beginning
@@ -150,7 +161,7 @@ def kept_key() -> list[bytes] | None:
     """Return the kept certificate and key; None if they are missing or damaged, or if other users
     than their owner may have read or written them.
     """
-    file = _folder() / _KEPT_KEY
+    file = kept_key_file()
     try:
         about = file.stat()
         parts = [bytes.fromhex(part) for part in json.loads(file.read_text())]
@@ -160,8 +171,24 @@ def kept_key() -> list[bytes] | None:
     return parts if private and len(parts) == len(_KEY_FILES) else None
 
 
+def kept_key_file() -> Path:
+    """Return where the key pair is kept."""
+    return _folder() / _KEPT_KEY
+
+
 def _key_folder(state: Path) -> Path:
     return state / "FSRMStateRoot" / "ProxyCARoot"
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lock the folder: of two clusters that end at once the second waits."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _archives() -> Path:
