@@ -110,7 +110,7 @@ $(LINE_2_7): $(JAVA_SOURCES) $(shell find jvm-bridge/line-2.7 -name target -prun
 	@rm jvm-bridge/line-2.7/target/original-*.jar
 	@touch $@
 
-lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each; DEEP=1 also labels, faults and fail-overs; ON=docker those of the compose cluster
+lines: link  ## the tests of the embedded cluster on each Hadoop line, as a table: LINES="3.3 3.5" others; two minutes for each; DEEP=1 also labels, faults and fail-overs; ON=docker those of the compose cluster, ON=all both in one table
 	@$(BIN)/python tests/lines.py $(if $(ON),--on $(ON)) $(if $(DEEP),--deep) $(LINES)
 
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
@@ -125,8 +125,8 @@ $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f
 	@$(MVN)/yarn-tests package $(MVN_LINE)
 	@touch $@
 
-yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); two hours, goes on where it stopped
-	@$(ON_LINE) $(BIN)/python -m benchmarks.yarn_tests.run --write docs/benchmarks/yarn-tests.md $(if $(RERUN),--rerun)
+yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); two hours, goes on where it stopped; ONLY="TestRM TestAMRestart" only these classes
+	@$(ON_LINE) $(BIN)/python -m benchmarks.yarn_tests.run --write docs/benchmarks/yarn-tests.md $(if $(RERUN),--rerun) $(ONLY:%=--only %)
 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))

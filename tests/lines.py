@@ -3,10 +3,10 @@
 ``python tests/lines.py [LINE...]``, with lines such as 3.3; without one, every line that Loomcard
 supports. Its jars come with Maven at the first run, and are kept where `loomcard cluster fetch`
 keeps them. When the cluster has ended, its journal replays; it must not say which line recorded it.
-``--on docker`` runs the tests of the compose cluster instead, in an image of the line;
-PYTEST_ADDOPTS="-k WORD" runs a part of the tests. A cell is the time of a test in seconds, or what
-became of it. Logs, results and the journal are in build/lines/LINE. Exit status 1 if a test failed
-on any line.
+``--on docker`` runs the tests of the compose cluster instead, in an image of the line, and
+``--on all`` both, in one table; PYTEST_ADDOPTS="-k WORD" runs a part of the tests. A cell is the
+time of a test in seconds, or what became of it. Logs, results and the journal are in
+build/lines/LINE. Exit status 1 if a test failed on any line.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import IO
 from xml.etree import ElementTree
@@ -181,21 +182,23 @@ def main() -> int:
     """Run the lines; the table comes last."""
     parser = argparse.ArgumentParser(prog="lines", description="the cluster's tests on each line")
     parser.add_argument("lines", nargs="*", help="such as 3.3")
-    parser.add_argument("--on", choices=list(TESTS), default="local", help="the kind of cluster")
+    parser.add_argument("--on", choices=[*TESTS, "all"], default="local", help="kind of cluster")
     parser.add_argument("--deep", action="store_true", help="also labels, faults and fail-overs")
     given = parser.parse_args()
     if given.deep:
         TESTS["local"].extend(DEEP)
     found: dict[str, dict[str, str]] = {}
-    lines = given.lines or LINES[given.on]
-    with ThreadPoolExecutor(AT_ONCE[given.on]) as pool:
-        cells_of = pool.map(lambda line: run(line, given.on), lines)
-        for line, cells in zip(lines, cells_of, strict=True):
-            found[line] = cells
-            word = "FAILED" if failed(cells) else "passed"
-            seconds, folder = cells["together"], _folder(line, given.on)
-            print(f"Hadoop {line}: {word} in {seconds} s; {folder}", flush=True)
-    Console(width=160).print(table(found))
+    for on in TESTS if given.on == "all" else [given.on]:
+        lines = given.lines or LINES[on]
+        if given.on == "all":
+            lines = [line for line in LINES[on] if line in lines]
+        with ThreadPoolExecutor(AT_ONCE[on]) as pool:
+            for line, cells in zip(lines, pool.map(run, lines, repeat(on)), strict=True):
+                folder = _folder(line, on)
+                found[folder.name] = cells
+                word = "FAILED" if failed(cells) else "passed"
+                print(f"{folder.name}: {word} in {cells['together']} s; {folder}", flush=True)
+    Console(width=200).print(table(found))
     return int(any(map(failed, found.values())))
 
 
