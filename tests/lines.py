@@ -45,11 +45,14 @@ TESTS = {
     ],
     "docker": ["tests/cluster/test_compose.py"],
 }
-DEEP = [
-    "tests/cluster/test_labels.py",
-    "tests/benchmarks/chaos/test_chaos.py::test_twenty_faults_break_nothing",
-    "tests/benchmarks/chaos/test_chaos.py::test_fail_overs_break_nothing",
-]
+DEEP = {
+    "local": [
+        "tests/cluster/test_labels.py",
+        "tests/benchmarks/chaos/test_chaos.py::test_twenty_faults_break_nothing",
+        "tests/benchmarks/chaos/test_chaos.py::test_fail_overs_break_nothing",
+    ],
+    "docker": ["tests/cluster/test_compose_ha.py"],
+}
 """With ``--deep`` also these: node labels, faults and resizes, a pair of ResourceManagers."""
 OF_ANY_LINE = ("third_partys_policy", "two_clusters")
 """Tests of Python alone, which `make test` runs."""
@@ -185,13 +188,12 @@ def main() -> int:
     parser.add_argument("--on", choices=[*TESTS, "all"], default="local", help="kind of cluster")
     parser.add_argument("--deep", action="store_true", help="also labels, faults and fail-overs")
     given = parser.parse_args()
-    if given.deep:
-        TESTS["local"].extend(DEEP)
     found: dict[str, dict[str, str]] = {}
     for on in TESTS if given.on == "all" else [given.on]:
         lines = given.lines or LINES[on]
         if given.on == "all":
             lines = [line for line in LINES[on] if line in lines]
+        TESTS[on] += DEEP[on] if given.deep else []
         with ThreadPoolExecutor(AT_ONCE[on]) as pool:
             for line, cells in zip(lines, pool.map(run, lines, repeat(on)), strict=True):
                 folder = _folder(line, on)
