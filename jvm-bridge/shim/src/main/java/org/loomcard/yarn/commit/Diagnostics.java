@@ -24,9 +24,7 @@ final class Diagnostics {
     boolean waits = sentence != null && !attempt.isStopped() && isWaiting(attempt);
     RMAppAttempt known = known(attempt);
     if (!waits) {
-      if (shown.remove(attempt) != null && known != null) {
-        YarnRecords.diagnose(known, null);
-      }
+      remove(shown.remove(attempt), known);
     } else if (known != null && !sentence.equals(shown.put(attempt, sentence))) {
       YarnRecords.diagnose(known, sentence);
     }
@@ -34,14 +32,21 @@ final class Diagnostics {
 
   /** Whether any is shown. Those of attempts that have ended are removed first. */
   boolean isShowing() {
-    shown.keySet().removeIf(attempt -> {
-      RMAppAttempt known = attempt.isStopped() ? known(attempt) : null;
-      if (known != null) {
-        YarnRecords.diagnose(known, null);
+    shown.entrySet().removeIf(each -> {
+      LoomcardAttempt attempt = each.getKey();
+      if (attempt.isStopped()) {
+        remove(each.getValue(), known(attempt));
       }
       return attempt.isStopped();
     });
     return !shown.isEmpty();
+  }
+
+  /** Removes a sentence, unless something else is shown by now, such as why a queue stalled. */
+  private static void remove(String sentence, RMAppAttempt known) {
+    if (sentence != null && known != null && sentence.equals(known.getDiagnostics())) {
+      YarnRecords.diagnose(known, null);
+    }
   }
 
   /** Returns the ResourceManager's view of the attempt; null if it has another one by now. */

@@ -76,14 +76,13 @@ public class ProgressTest extends SchedulerTestBase {
     return found;
   }
 
-  private int attempt() {
-    return ((LoomcardAttempt) scheduler.getApplicationAttempt(am.getApplicationAttemptId()))
-        .number();
+  private LoomcardAttempt attempt() {
+    return (LoomcardAttempt) scheduler.getApplicationAttempt(am.getApplicationAttemptId());
   }
 
   private void state(String reason, Long untilMs) {
     waits.update(Collections.singletonList(
-        new PlanMessage.Wait(attempt(), 5, -1, reason, untilMs)),
+        new PlanMessage.Wait(attempt().number(), 5, -1, reason, untilMs)),
         Collections.<PlanMessage.QueueWait>emptyList());
   }
 
@@ -106,6 +105,21 @@ public class ProgressTest extends SchedulerTestBase {
     assertEquals(0, progress.serve(Collections.singleton("root.other"), nowMs, waits));
     assertEquals(2, progress.serve(Collections.singleton("root.default"), nowMs, waits));
     assertEquals(Collections.emptyList(), lookFor(1));
+  }
+
+  /** What is said about a stall stays in the diagnostics when no sentence is due any more. */
+  @Test
+  public void aStallStaysInTheDiagnostics() throws Exception {
+    start();
+    ask(am, 1024, 5, 1);
+    Diagnostics diagnostics = new Diagnostics();
+    diagnostics.show(attempt().application(), "It waits.");
+    lookFor(2).get(0).diagnose("It has stalled.");
+    diagnostics.show(attempt().application(), null);
+    assertEquals("It has stalled.", attempt().appAttempt().getDiagnostics());
+    diagnostics.show(attempt().application(), "It waits again.");
+    diagnostics.show(attempt().application(), null);
+    assertEquals("", attempt().appAttempt().getDiagnostics());
   }
 
   /** While plans are as large as plans may be, an ask can wait for its turn. */
@@ -193,8 +207,8 @@ public class ProgressTest extends SchedulerTestBase {
     List<StalledAsk> found = Collections.emptyList();
     for (int looks = 0; found.isEmpty() && looks < 400; looks++) {
       waits.update(Arrays.asList(
-          new PlanMessage.Wait(attempt(), 5, -1, "SHARE", nowMs + DEADLINE_MS),
-          new PlanMessage.Wait(attempt(), 6, -1, "SHARE", nowMs + DEADLINE_MS)),
+          new PlanMessage.Wait(attempt().number(), 5, -1, "SHARE", nowMs + DEADLINE_MS),
+          new PlanMessage.Wait(attempt().number(), 6, -1, "SHARE", nowMs + DEADLINE_MS)),
           Collections.<PlanMessage.QueueWait>emptyList());
       found = look();
     }
