@@ -3,7 +3,9 @@ begins.
 """
 
 import json
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,6 +72,103 @@ def test_a_restored_session_begins_its_next_segment_with_the_same_line():
     again = Session.restored(header)
     assert again.mirror.in_flight_round == 5
     assert header_of(again) == header
+
+
+SEGMENT = Path(__file__).parents[1] / "golden" / "segment.json"
+"""The state with which a segment begins; `RECORD=1 .venv/bin/pytest tests/engine/test_session.py`
+writes it again.
+"""
+
+
+@register("test-scripted-plan")
+@dataclass(frozen=True)
+class ScriptedPlan:
+    """Decides by the number of its round. The second and third round preempt; the third one's plan has every kind."""
+
+    def initial(self, _view: ClusterView, saved: Any) -> dict[str, Any]:
+        return {"calls": 0, "now_ms": -1, "saved": saved}
+
+    def decide(self, view: ClusterView, memory: dict[str, Any]) -> tuple[Plan, dict[str, Any]]:
+        plan = Plan(view)
+        if memory["now_ms"] == view.now_ms:
+            return plan, memory
+        calls = memory["calls"] = memory["calls"] + 1
+        memory["now_ms"] = view.now_ms
+        asks = {(a.key.attempt, a.key.priority): a for a in view.asks}
+        if calls == 1:
+            for number, ask in enumerate((asks[2, 1], asks[3, 1], asks[3, 1]), 1):
+                plan.allocate(ask, view.node(number), tag=("first", number))
+            plan.reserve(asks[3, 5], view.node(1), 9_000)
+            plan.wait(asks[3, 2], "MY_RULE", 8_000)
+            plan.wait(view.queue, "WHOLE", 9_500)
+            plan.allocate(asks[3, 4], view.node(4))
+        running = [c for app in view.applications for c in app.containers if c.number]
+        if calls == 2:
+            plan.preempt(running[-1], 5_000, "SLOWLY")
+        if calls == 3:
+            plan.allocate(asks[3, 1], view.node(2), tag={"second": [1, 2.5]})
+            plan.allocate(asks[2, 3], view.node(3), 2)
+            plan.preempt(running[0], 700, "TOO_MUCH")
+            plan.unreserve(asks[3, 5])
+            plan.reserve(asks[3, 6], view.node(2))
+            plan.wait(asks[3, 2], "LATER")
+            plan.wake_at(view.now_ms + 123)
+        return plan, memory
+
+    def save(self, memory: dict[str, Any]) -> int:
+        return memory["calls"]
+
+
+def rich() -> Cluster:
+    """Return a cluster with a value in every field that is kept, and a plan in flight."""
+    keys = {"label_maximum_ppm": {"gpu": 750_000}, "reservation_nodes": 2}
+    spec = queue("root.a", "test-scripted-plan", reservation_share_ppm=1_000_000, **keys)
+    cluster = Cluster(config(queue("root", "fifo"), spec))
+    for number in (1, 2, 3):
+        cluster.add_node(number, 6144, 6, rack=f"/r{number}", host=f"h{number}")
+    cluster.add_node(4, 4096, 4, label="gpu", shared=True)
+    cluster.add_app(1, "root.a")
+    cluster.end_app(1)
+    facts = {"name": "n", "tags": ["t"], "type": "SPARK", "hints": {"h": "1"}, "submitted_ms": 5}
+    cluster.add_app(2, "root.a", "v", 3, **facts)
+    cluster.ask(2, 1, (1024, 1), 1, is_am=True)
+    cluster.ask(2, 4, (1000, 1), 3, request_id=7, hosts={"h3": 3, "h1": 1}, racks={"/r3": 3})
+    cluster.add_app(3, "root.a", "w")
+    cluster.send(r.AttemptRemovedRecord(cluster.now, 3, "FAILED"))
+    cluster.send(r.AttemptAddedRecord(cluster.now, 30, 3, 2, False))
+    cluster.add_app(31, "root.a", "w")
+    cluster.end_app(31)
+    cluster.now += 40
+    cluster.send(r.AttemptAddedRecord(cluster.now, 3, 3, 3, False))
+    cluster.send(r.AttemptRegisteredRecord(cluster.now, 3))
+    strict = {"hosts": {"h2": 2}, "racks": {"/r2": 2}, "relax": False, "strict_racks": ["/r2"]}
+    cluster.ask(3, 6, (900, 2), 1)
+    cluster.ask(3, 2, (800, 1), 2, **strict)
+    cluster.ask(3, 2, (700, 1), 4, label="gpu")
+    cluster.ask(3, 2, (6144, 6), 5)
+    cluster.ask(3, 2, (2000, 1), 6)
+    cluster.blacklist(2, "h9", "h8")
+    cluster.round(1000)
+    first, second, *_ = sorted(cluster.containers)
+    cluster.now += 300
+    cluster.send(r.ContainerStartedRecord(cluster.now, first))
+    cluster.send(r.ContainerStartedRecord(cluster.now, second))
+    cluster.now += 450
+    cluster.complete(second)
+    cluster.round(1)
+    cluster.round(60)
+    return cluster
+
+
+def test_a_segment_begins_with_the_whole_state_as_recorded():
+    """Every field of the records, of what they do not have, of the plan in flight and of the
+    instances; the restored session begins its own next segment with the same.
+    """
+    header = header_of(rich().session)
+    if os.environ.get("RECORD"):
+        SEGMENT.write_text(json.dumps(header, indent=1) + "\n", "utf-8")
+    assert header == json.loads(SEGMENT.read_text("utf-8"))
+    assert header_of(Session.restored(header)) == header
 
 
 def test_a_segment_before_the_first_round_has_the_handshake_alone():
