@@ -125,6 +125,58 @@ NOTHING = (
             "with this the siblings are guaranteed 1 memory_mb, the parent only 0"
             " (lower some of them)",
         ),
+        (
+            "a: {queues: {x: {}, y: {guaranteed: 10%}}}", "queues.a.queues.y.guaranteed", NOTHING,
+        ),
+        (
+            "a: {guaranteed: {vcores: 0}, queues: {x: {guaranteed: 10%}}}",
+            "queues.a.queues.x.guaranteed", NOTHING,
+        ),
+        (
+            "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {vcores: 1}},"
+            " y: {guaranteed: 100%}}}",
+            "queues.a.queues.y.guaranteed",
+            "with this the siblings are guaranteed 5 vcores, the parent only 4"
+            " (lower some of them)",
+        ),
+        (
+            "a: {guaranteed: {vcores: 4, memory_mb: 4}, queues: {x: {guaranteed: {vcores: 3}},"
+            " y: {guaranteed: {memory_mb: 5, vcores: 2}}}}",
+            "queues.a.queues.y.guaranteed",
+            "with this the siblings are guaranteed 5 memory_mb, the parent only 4"
+            " (lower some of them)",
+        ),
+        (
+            "a: {label_guaranteed: {gpu: 60%}}\n  b: {label_guaranteed: {gpu: 50%}}",
+            "queues.b.label_guaranteed.gpu",
+            "with this the siblings' guarantees on gpu add up to 110%; at most 100%"
+            " (lower some of them)",
+        ),
+        (
+            "a: {queues: {x: {label_guaranteed: {gpu: 50%}}}}",
+            "queues.a.queues.x.label_guaranteed.gpu",
+            "the parent is guaranteed nothing on the nodes with the label gpu"
+            " (give the parent label_guaranteed there too)",
+        ),
+        (
+            "a: {label_maximum: {gpu: 40%}, label_guaranteed: {gpu: 50%}}",
+            "queues.a.label_guaranteed.gpu",
+            "the queue is guaranteed 50% of the nodes with the label gpu, its maximum there 40%"
+            " (lower the guarantee or raise label_maximum)",
+        ),
+        (
+            "a: {guaranteed: 50%, auto_create: {maximum_queues: 5, template: {guaranteed: 25%}}}",
+            "queues.a.auto_create.template.guaranteed",
+            "with this (5 queues) the siblings' guarantees add up to 125%; at most 100%"
+            " (lower it, or maximum_queues)",
+        ),
+        (
+            "a: {guaranteed: {vcores: 4},"
+            " auto_create: {maximum_queues: 3, template: {guaranteed: {vcores: 2}}}}",
+            "queues.a.auto_create.template.guaranteed",
+            "with this (3 queues) the siblings are guaranteed 6 vcores, the parent only 4"
+            " (lower it, or maximum_queues)",
+        ),
     ],
 )
 def test_guarantees_that_cannot_be_kept(
@@ -158,6 +210,7 @@ def test_each_guarantee_of_nothing_is_named(findings_of: FindingsOf) -> None:
         "a: {guaranteed: {vcores: 3}, maximum: {memory_mb: 4096}}",
         "a: {guaranteed: {vcores: 3}, maximum: 1%}",
         "a: {queues: {x: {guaranteed: 0%}}}",
+        "a: {queues: {x: {guaranteed: {vcores: 0}}}}",
         "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: 50%}, y: {guaranteed: 50%}}}",
     ],
 )

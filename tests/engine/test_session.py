@@ -171,6 +171,44 @@ def test_a_segment_begins_with_the_whole_state_as_recorded():
     assert header_of(Session.restored(header)) == header
 
 
+def test_a_session_is_restored_to_the_figures_of_the_segment():
+    """Also to those that would be others if it had computed them from the records."""
+    header = header_of(rich().session)
+    mirror = header["mirror"]
+    mirror["plan"] = [step for step in mirror["plan"] if step[0] != "allocate"]
+    mirror["since"] = [[*row[:-1], 7 + n] for n, row in enumerate(mirror["since"])]
+    mirror["lines"] = [[*row[:-1], 17 + n] for n, row in enumerate(mirror["lines"])]
+    mirror["ran"] = [[row[0], 2, 27 + n] for n, row in enumerate(mirror["ran"])]
+    mirror |= {"served_ms": 1234, "ran_all": [[3, 33], [4, 44]], "plan_round": 8, "version": 6}
+    mirror |= {"now_ms": 1700, "sequence": 99, "saved": {"root.a:test-scripted-plan": 5}}
+    assert header_of(Session.restored(header)) == header
+
+
+def test_a_segment_of_an_older_journal_lacks_some_figures():
+    """Then nothing waits by a rule or has a reservation, no task has ended, and asks wait since the
+    time of the segment.
+    """
+    header = header_of(rich().session)
+    mirror = header["mirror"]
+    without = {
+        "rules": [], "since": [[*row[:-1], 1851] for row in mirror["since"]],
+        "lines": [[*row[:-1], 1851] for row in mirror["lines"]], "served_ms": -1,
+        "ran": [[row[0], 0, 0] for row in mirror["ran"]], "ran_all": [[0, 0], [0, 0]],
+        "reservations": [],
+    }  # fmt: skip
+    mirror["plan"] = [step for step in mirror["plan"] if step[0] == "preempt"]
+    older = {key: value for key, value in header.items() if key in OLDER_KEYS}
+    older["mirror"] = {key: value for key, value in mirror.items() if key not in without}
+    again = header_of(Session.restored(older))
+    assert again["mirror"] == mirror | without
+    assert {key: again[key] for key in ("stand_ins", "cut", "reported_ms")} == {
+        "stand_ins": {}, "cut": [], "reported_ms": {},
+    }  # fmt: skip
+
+
+OLDER_KEYS = ("hello", "memory", "timers", "last_saved_ms")
+
+
 def test_a_segment_before_the_first_round_has_the_handshake_alone():
     far_end = FarEnd("test", ["memory_mb", "vcores"], flat(), {"journal_max_mb": 7})
     kind, header = json.loads(far_end.session.header_text())
