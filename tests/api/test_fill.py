@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from loomcard import Application, ClusterView, Level, Plan, Queue, fill, fill_tree
+from loomcard import Application, ClusterView, Level, Plan, Queue, by_priority, fill, fill_tree, register
+from loomcard.api.fill import ALL
+from loomcard.api.serve import Chooser, serve
 from loomcard.testing import Cluster
 
 
@@ -254,3 +256,119 @@ def test_a_reason_stands_for_its_call_alone() -> None:
     cluster = asked_of_two(again=False)
     cluster.round()
     assert [each.app for each in cluster.round()] == [1, 1, 2]
+
+
+OFFERED: list[int] = []
+
+
+@register("test-child")
+@dataclass(frozen=True)
+class Child:
+    """Serves in order, and notes how many containers it may allocate in a turn."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        assert view._allowance is not None
+        OFFERED.append(view._allowance.count)
+        return fill(Plan(view), order=by_priority)
+
+
+@dataclass(frozen=True)
+class Above:
+    """Walks the tree down to queues with a policy of their own."""
+
+    one_at_a_time: bool = False
+    walks_tree = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        level = type("One", (Level,), {"one_at_a_time": self.one_at_a_time})
+        return fill_tree(Plan(view), lambda queue: level(queue, lambda member: member.number))
+
+
+@pytest.mark.parametrize(
+    ("queues", "one_at_a_time", "offered"), [(1, False, ALL), (2, False, 1), (1, True, 1)]
+)
+def test_a_queue_takes_all_in_one_turn_if_no_other_demands_anything(
+    queues: int, one_at_a_time: bool, offered: int
+) -> None:
+    """Unless the level allows one container per turn."""
+    spec = {"policy": "test-child", "options": {}}
+    tree = {"p": {"queues": {"a": spec, "b": spec}}}
+    cluster = Cluster(Above(one_at_a_time), nodes=[(4096, 4)], queues=tree)
+    for app, queue in enumerate(["root.p.a", "root.p.b"][:queues], 1):
+        cluster.add_app(app, queue)
+        cluster.ask(app, 9)
+    OFFERED.clear()
+    assert len(cluster.round()) == 4
+    assert OFFERED[0] == offered
+
+
+class InTurn(Chooser):
+    """Serves applications by number, with the defaults of a chooser."""
+
+    def __init__(self, view: ClusterView) -> None:
+        super().__init__(view.queue)
+        self.left = sorted(view.applications, key=lambda app: app.number)
+
+    def next(self, full: Any) -> Any:  # noqa: ARG002 - as the class
+        return self.left[0] if self.left else None
+
+    def passed(self, chosen: Any, *, forbidden: bool) -> None:
+        assert (chosen, forbidden) == (self.left.pop(0), False)
+
+
+@dataclass(frozen=True)
+class ByNumber:
+    """Reserves room after a second."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        return serve(Plan(view), InTurn(view), 1_000)
+
+
+def test_a_chooser_says_only_who_is_next() -> None:
+    """The loop gives reasons, and reserves room for the ask that is passed over for longest."""
+    cluster = Cluster(ByNumber(), nodes=[(4096, 4), (2048, 2)])
+    for app in (1, 2, 3):
+        cluster.add_app(app)
+    cluster.ask(1, 5)
+    cluster.round()
+    cluster.ask(2, 1, (3072, 3))
+    cluster.ask(3, 1, (3072, 2))
+    cluster.ask(3, 1, (512, 1), 30, hosts={"n9": 1}, racks={"/x": 1}, relax=False)
+    cluster.blacklist(1, "n2")
+    cluster.ask(1, 1, (1024, 1), 40)
+    reasons = []
+    for _ in range(4):
+        cluster.complete(min(cluster.containers))
+        cluster.ask(1, 1, (1024, 1))
+        cluster.round(400)
+        reasons.append({key[:2]: why for key, why in cluster.reasons.items()})
+    waits = {(1, 40): "BLACKLISTED", (2, 20): "NODE_FULL", (3, 20): "NODE_FULL"}
+    waits[3, 30] = "LOCALITY"
+    assert reasons == [waits, waits, waits, waits | {(2, 20): "RESERVATION n1:1"}]
+    assert cluster.reservations == [((2, 20, 0), 1)]
+
+
+def test_the_former_name_of_an_argument_is_named_with_the_new_one() -> None:
+    """Of ``fill_tree`` too, and with the same effect."""
+
+    @dataclass(frozen=True)
+    class Old:
+        walks_tree = True
+
+        def decide(self, view: ClusterView) -> Plan:
+            with pytest.warns(DeprecationWarning, match=r"^fill_tree\(hold_after_ms=...\) is now"):
+                return fill_tree(
+                    Plan(view), lambda queue: Level(queue, by_priority), hold_after_ms=1_000
+                )
+
+    cluster = Cluster(Old, nodes=[(4096, 4)])
+    cluster.add_app(1)
+    cluster.ask(1, 1, (2048, 1))
+    cluster.round()
+    cluster.add_app(2)
+    cluster.ask(2, 1, (4096, 1))
+    cluster.round()
+    for _ in range(3):
+        cluster.ask(1, 1, (1024, 1))
+        cluster.round(500)
+    assert cluster.reservations == [((2, 20, 0), 1)]

@@ -7,6 +7,7 @@ from typing import ClassVar
 import pytest
 
 from loomcard import ClusterView, Plan, Resource
+from loomcard.api.cache import Cache
 from loomcard.api.view import (
     LOOK_EVERY,
     Allowance,
@@ -109,6 +110,20 @@ def test_what_changed_is_in_the_sets_that_watch_it_until_they_are_let_go():
     cluster.send(r.NodeResizedRecord(11, 2, (512, 1)))
     cluster.round()
     assert [[each.number for each in found] for found in kept] == [[2], [2], []]
+
+
+def test_all_that_still_watches_stops_with_the_values():
+    """Also what began to watch before another set was let go."""
+    cache, watchers, others = Cache(), [], []
+    kept, gone = {}, {}
+    for each in (kept, gone):
+        cache.watch(watchers, each)
+        cache.watch(others, each)
+    cache.values["key"] = 1
+    cache.unwatch(gone)
+    assert all(len(each) == 1 and each[0] is kept for each in (watchers, others))
+    cache.drop()
+    assert (watchers, others, cache.values) == ([], [], {})
 
 
 def test_a_turn_and_those_above_it_pay_for_each_container():

@@ -1,8 +1,9 @@
 """Tests of where containers fit first, for any number of sizes."""
 
 from collections.abc import Sequence
+from random import Random
 
-from loomcard.model.fit_index import SHAPES_KEPT, FirstFit, FitIndexes
+from loomcard.model.fit_index import SHAPES_KEPT, Bounds, FirstFit, FitIndexes
 from loomcard.model.objects import Node
 from loomcard.model.resource import Resource
 
@@ -86,3 +87,37 @@ def test_while_partitions_lend_only_their_nodes_are_found_and_for_asks_without_a
     assert fit.first(size, "") is three
     fit.shared = {}
     assert [fit.first(size, label) for label in ("", "gpu")] == [one, two]
+
+
+def test_bounds_are_never_below_the_room_and_each_is_the_larger_of_the_two_below():
+    """Whatever is taken, given back and searched for: the first node with room is found, and no
+    bound on the way to a node that was searched in vain is higher than its room.
+    """
+    draw = Random(1)  # noqa: S311
+    for count in (1, 2, 5, 8, 13):
+        nodes = {n: Looked(n, (draw.randrange(9), draw.randrange(9))) for n in range(3, 3 + count)}
+        bounds = Bounds(nodes, None)
+        for _ in range(300):
+            node = nodes[draw.choice(list(nodes))]
+            before = tuple(node.room)
+            node._room[:] = draw.randrange(9), draw.randrange(9)
+            if any(now > was for now, was in zip(node.room, before, strict=True)):
+                assert bounds.touch(node)
+            size = Resource((draw.randrange(1, 9), draw.randrange(1, 9)))
+            fitting = [n for n in nodes.values() if n.room[0] >= size[0] and n.room[1] >= size[1]]
+            assert bounds.first(size) is (fitting[0] if fitting else None)
+            half = bounds._half
+            assert len(bounds._bounds) == 2 * half
+            for place in range(1, half):
+                assert bounds._bounds[place] == bounds._above(place)
+            for place, each in enumerate(nodes.values(), half):
+                assert all(b >= r for b, r in zip(bounds._bounds[place], each.room, strict=True))
+                if not fitting:
+                    exact = bounds._bounds[place] == list(each.room)
+                    assert exact or any(
+                        b < s for b, s in zip(bounds._bounds[place], size, strict=True)
+                    )
+        gone = nodes.pop(3)
+        assert bounds.first(Resource((0, 0))) is next(iter(nodes.values()), None)
+        assert not bounds.touch(Looked(3, gone.room))
+        assert not bounds.touch(Looked(99, (9, 9)))
