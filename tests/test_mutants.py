@@ -107,6 +107,22 @@ changes = ["f: if a < b: -> if a <= b:"]
     assert not known.has("model/b", "g: zip(a, b, strict=True) -> zip(a, strict=True)")
 
 
+def test_a_sample_calls_no_explanation_superfluous(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only a run of all mutants of the module shows that one of them does not survive."""
+    file = tmp_path / "mutants.toml"
+    file.write_text('[["model/a"]]\nreason = "alike"\nchanges = ["f: a -> b"]\n')
+    monkeypatch.setattr(mutants, "EXPLAINED", file)
+    caught = {"loomcard.model.a.x_f__mutmut_1": True}
+    said = []
+    for only in (None, list(caught)):
+        folder = mutants.Folder("one", ["model/a"], caught, only)
+        assert mutants.score(folder, caught) == mutants.Score(1, 1)
+        said.append(capsys.readouterr().out)
+    assert said == ["mutants.toml explains what does not survive: model/a f: a -> b\n", ""]
+
+
 def test_a_row_replaces_the_one_of_its_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
