@@ -2,6 +2,7 @@
 begins.
 """
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from msgspec.structs import replace
 import scripted  # noqa: F401 - registers test policies
 from compiled import config, flat, queue
 from loomcard import ClusterView, Plan, fill, register
+from loomcard.api import registry
+from loomcard.config import compile_config
 from loomcard.engine.far_end import FarEnd
 from loomcard.engine.session import Session
 from loomcard.testing.cluster import Cluster
@@ -232,6 +235,39 @@ def test_what_policies_save_goes_with_a_plan_from_time_to_time(settings, first):
         [], ["root.default:test-counter"], [],
     ]  # fmt: skip
     assert [len(saved_at(2 * first - 1)), len(saved_at(2 * first))] == [0, 1]
+
+
+OWN = """
+from dataclasses import dataclass
+from loomcard import ClusterView, Plan
+
+@dataclass(frozen=True)
+class Own:
+    def decide(self, view: ClusterView) -> Plan:
+        return Plan(view)
+"""
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_policies_files_come_from_the_folders_of_the_handshake(tmp_path, monkeypatch, dry_run):
+    """What is applied is copied, except in a dry run, and is all that a replay needs."""
+    (tmp_path / "own.py").write_text(OWN)
+    yaml, copies = "version: 1\npolicy: own.py:Own\n", tmp_path / "copies"
+    compiled = compile_config(yaml, "f.yml", policy_path=[tmp_path])
+    settings = {"policy_path": [str(tmp_path)], "dry_run": dry_run}
+    far_end = FarEnd("test", ["memory_mb", "vcores"], compiled, settings)
+    far_end.session = Session(far_end.session.hello, copies=copies)
+    plan = far_end.next_plan(10)
+    assert (plan.faults, far_end.session.tree.is_built()) == ([], True)
+    digest = hashlib.sha256(OWN.encode()).hexdigest()
+    assert [file.name for file in copies.glob("*")] == ([] if dry_run else [f"{digest}.py"])
+    monkeypatch.setattr(registry, "_modules", {})
+    (tmp_path / "own.py").unlink()
+    header = json.loads(far_end.session.header_text())[1]
+    with pytest.raises(registry.PolicyNotFoundError, match="there is no file own.py"):
+        Session.restored(header)
+    if not dry_run:
+        assert Session.restored(header, copies).tree.is_built()
 
 
 def test_a_session_takes_batches_alone():
