@@ -95,6 +95,10 @@ def test_when_a_node_has_room_and_which_has_it_soonest():
         0, 500, 500, 600, 800,
     ]  # fmt: skip
     assert [room(4097, 1), room(1, 5)] == [NEVER, NEVER]
+    one.number = three.number = 0  # not confirmed yet
+    three.started_ms = 500
+    assert room(2049, 1) == 500
+    one.number, three.number, three.started_ms = 1, 3, 600
     assert soonest(state, ask, 1_000) == (800, node)
     assert soonest(state, ask, 1_200) == (600, node)
     for each in (*of_node(state, 2), *of_node(state, 3)):
@@ -178,3 +182,17 @@ def test_a_reservation_where_it_can_never_be_used_is_given_up_or_moves():
     state.reservations.put(ask, state.nodes[1], 1_000, None)
     ask.attempt.blacklist = frozenset({"n1"})
     assert decided(state, ask, now_ms=20_000) == [(2, 2, 12)]
+
+
+@pytest.mark.parametrize(("share", "places"), [(250_000, [(2, None, 12), (2, 4, 12)]),
+                                               (500_000, [(2, 1, 12)])])  # fmt: skip
+def test_where_no_more_may_be_reserved_the_only_reservation_makes_way(share, places):
+    """Otherwise a second one would be given up for the better node."""
+    keys = {"reservation_nodes": 3, "reservation_share_ppm": share}
+    state, [ask] = busy(4, **keys)
+    of_node(state, 1)[0].application.ran = [1, 60_000]
+    for each in of_node(state, 4):
+        each.preempting_since = 1
+    for number in (1, 2)[: len(places) ^ 3]:
+        state.reservations.put(ask, state.nodes[number], 1_000, None)
+    assert decided(state, ask, now_ms=20_000) == places
