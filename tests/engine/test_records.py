@@ -168,6 +168,12 @@ def test_records_leave_the_state_that_they_state():
     assert (am.yarn_number, am.is_am, am.origin, am.ask_key) == (11, True, "fallback", (1, 20, 5))
     assert (am.allocated_ms, am.started_ms, am.preempting_since) == (13, 13, None)
     assert list(state.containers) == [1]
+    assert far_end._truth.check() == r.Check(1, 2, 1, 3, (7168, 7))
+    assert far_end._truth.check(free=False) == r.Check(1, 2, 1, 3, ())
+    far_end.send(container(30, 3, allocated_ms=8, started_ms=9, preempting_since=7))
+    task = state.containers[3]
+    assert (task.allocated_ms, task.started_ms, task.preempting_since) == (8, 9, 7)
+    far_end.send(r.ContainerCompletedRecord(31, 3, "killed", 137))
     assert state.queues[1].am_used == [1024, 1]
     assert (state.capacity, state.free) == ((8192, 8), (7168, 7))
     assert state.pending_total == 3

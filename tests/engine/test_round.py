@@ -1,11 +1,14 @@
 """Tests of a round: turns between queues, faults of one instance, memory, timers, reports."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 import pytest
 
 import scripted  # noqa: F401 - registers the policies named below
 from compiled import config, flat, queue
+from loomcard import ClusterView, Plan, Resource, register
+from loomcard.api.view import TurnResult
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
@@ -104,6 +107,41 @@ def test_a_policy_is_tried_before_there_is_demand():
     """
     assert under("test-turns", "fifo").exchange().faults == []
     assert len(under("test-turns", "test-raises").exchange().faults) == 1
+
+
+@register("test-tries")
+@dataclass(frozen=True)
+class Tries:
+    """Looks at what a call shows that is made to try it."""
+
+    returns_plan: bool = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan, zero = Plan(view), Resource((0, 0))
+        [child] = view.queue.children
+        assert (plan.spent, view.capacity) == (True, (4096, 4))
+        assert plan.turn(child) == TurnResult(0, "NOTHING", zero, zero)
+        assert plan.turn(child, 2, zero).resource == zero
+        plan.report(child, {"kept": 1})
+        plan.wake_at(999)
+        return plan if self.returns_plan else view.queue.path
+
+
+@pytest.mark.parametrize("returns_plan", [True, False])
+def test_a_trial_shows_an_empty_turn_and_leaves_nothing(returns_plan):
+    """Once, without demand; a fault says what was returned instead of a plan."""
+    tries = queue("root.a", "test-tries", options={"returns_plan": returns_plan})
+    engine = Cluster(
+        config(queue("root", "fifo"), tries, queue("root.a.x", "fifo")), tolerant=True
+    )
+    engine.add_node(1, 4096, 4)
+    plan = engine.exchange()
+    assert (plan.decisions, plan.timers, plan.reports) == ([], [], {})
+    said = "root.a:test-tries: TypeError: decide must return its Plan, and returned 'root.a'"
+    assert [text for _, text, _ in plan.faults] == ([] if returns_plan else [said])
+    engine.commit(plan)
+    assert engine.session.tree.instances[1].untried is False
+    assert engine.exchange().faults == []
 
 
 def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
@@ -321,6 +359,17 @@ def test_a_timer_fires_for_the_instance_that_set_it_and_for_no_other():
     engine.round()
     seen = {i: engine.session.tree.instances[i].memory["seen"].count("TimerFired") for i in (1, 2)}
     assert seen == {1: 0, 2: 1}
+
+
+def test_a_timer_that_fired_is_set_no_more():
+    """The instance may set it again, even to the same time."""
+    engine = under("drf", "test-delay", wait_ms=50)
+    engine.ask(1, 1, hosts={"n9": 1})
+    engine.round()
+    assert engine.session.tree.timers == {1: 60}
+    engine.send(r.TimerFiredRecord(60, 1))
+    engine.round(50)
+    assert engine.session.tree.timers == {}
 
 
 def test_a_late_plan_restores_the_asks_and_rebuilds_the_memory():

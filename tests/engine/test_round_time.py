@@ -96,8 +96,34 @@ def test_who_comes_late_in_the_order_is_served_though_the_first_fit_nowhere(tmp_
         for request_id in range(200 if app == 1 else 1):
             made.ask(app, 1, size, request_id=request_id)
     assert exchanged(made) == (0, True)
+    assert made.timers[0] == made.now + 1
     assert exchanged(made) == (1, False)
     assert exchanged(made) == (0, True)
+    assert made.timers[0] == made.now + 1
+
+
+@register("test-hesitates")
+@dataclass(frozen=True)
+class Hesitates:
+    """Thinks until its time has ended, and allocates nothing."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        while not plan.spent:
+            CLOCK.ms += 10
+        return plan
+
+
+def test_after_a_second_round_in_vain_the_next_follows_a_second_later(tmp_path):
+    """The first one is followed at once."""
+    made = timed(flat("test-hesitates"), CLOCK, tmp_path)
+    made.add_app(1)
+    made.ask(1, 1)
+    waits = []
+    for _ in range(3):
+        assert exchanged(made) == (0, True)
+        waits.append(made.timers[0] - made.now)
+    assert waits == [1, 1_000, 1_000]
 
 
 def test_a_slow_queue_leaves_time_to_the_others(tmp_path):

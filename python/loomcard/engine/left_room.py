@@ -16,7 +16,7 @@ class LeftRoom:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._none = False
+        self.forget()
         self._fitting: Shape | None = None  # a shape that was found to fit somewhere
 
     def forget(self) -> None:

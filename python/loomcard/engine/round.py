@@ -81,7 +81,7 @@ class PolicyTree:
                 instance.view._turn = self._turns(instance)
                 instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
-        self._pending = PendingPlan(mirror.state, 0)
+        self._pending: PendingPlan  # of the round
         self._left = LeftRoom(mirror.state)
 
     def is_built(self) -> bool:
@@ -121,7 +121,6 @@ class PolicyTree:
         """
         for number in self.instances if numbers is None else numbers:
             if number in self.instances:
-                self.instances[number].memory = None
                 self.instances[number].has_memory = False
 
     def run(self, most: int | None = None, time: RoundTime | None = None) -> PendingPlan:
