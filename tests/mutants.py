@@ -56,7 +56,7 @@ QUICK = "not slow and not docker and not cluster"
 PLACED = (
     "test_sources_that_are_not_installed_say_so",
     "test_the_manifest_names_the_commit",
-    "test_a_plan_takes_its_former_verbs",
+    "test_the_place_of_such_a_warning",
 )
 """Tests that check where the sources are or who calls them, which is different here."""
 SURVIVED = {0, 5, 33}

@@ -62,6 +62,18 @@ REFUSED: list[tuple[Callable[[Plan], object], str]] = [
         lambda p: p.reserve(first(p), p.view.nodes[0], 10),
         "reserve until 10 at 10: not in the future",
     ),
+    (
+        lambda p: p.reserve(first(p), p.view.nodes[0], 10.5),
+        "reserve, until_ms: expected a whole number, not 10.5",
+    ),
+    (
+        lambda p: p.wait(first(p), "LATER", "soon"),
+        "wait, until_ms: expected a whole number, not 'soon'",
+    ),
+    (
+        lambda p: p.headroom(p.view.applications[0], (1, 0.5)),
+        "headroom: expected a whole number, not 0.5",
+    ),
     (lambda p: p.unreserve(first(p)), "{ask} has no reservation"),
     (lambda p: p.turn(p.view.queue), "{queue} is not a child scope of {queue}"),
     (

@@ -140,6 +140,7 @@ def test_each_record_is_one_event_with_its_facts_for_the_queues_that_it_concerns
     both = in_order(NODES, OF_APPLICATION_1, OF_APPLICATION_2_IN_B[:-1])
     assert heard["root"] == [*both]
     assert heard["root.a"] == in_order(NODES, OF_APPLICATION_1)
+    assert heard["root.b"] == in_order(NODES, OF_APPLICATION_2_IN_B[:-1])
     Hears.heard.clear()
     for record in STORY[-3:]:
         far_end.send(record)
