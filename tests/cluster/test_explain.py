@@ -169,6 +169,30 @@ def test_am_share(yarn: Yarn) -> None:
     yarn.end()
 
 
+def test_running_applications(yarn: Yarn) -> None:
+    """An application beyond the limit waits before its AM starts, whoever it is; diagnostics say
+    so. The printed number starts one, and so does the end of another.
+    """
+    text = "policy: fifo\nqueues: {{a: {{maximum_running_applications: {0}}}}}\n"
+    yarn.apply(text.format(1))
+    first, second, third = (yarn.asker("master", "root.a", user, 256) for user in "uvw")
+    yarn.explained(first, "NOTHING_ASKED")
+    (bound,) = yarn.explained(second, "RUNNING_LIMIT")["asks"][0]["binding"]
+    assert (bound["key"], bound["to"]) == ("maximum_running_applications", 2)
+    wait_until(lambda: "is 1; 1 run" in yarn.diagnostics(second), "diagnostics say it", seconds=10)
+    yarn.apply(text.format(bound["to"]))
+    yarn.explained(second, "NOTHING_ASKED")
+    yarn.explained(third, "RUNNING_LIMIT")
+    yarn.cluster.rest.kill(first)
+    yarn.explained(third, "NOTHING_ASKED")
+    yarn.apply("policy: fifo\nqueues: {a: {maximum_running_applications_per_user: {u: 0}}}\n")
+    last = yarn.asker("master", "root.a", "u", 256)
+    assert yarn.explained(last, "RUNNING_LIMIT")["asks"][0]["binding"][0]["to"] == {"u": 1}
+    for app in (second, third, last):
+        yarn.cluster.rest.kill(app)
+    yarn.end()
+
+
 # Limits and room, relaxed by what is printed
 
 

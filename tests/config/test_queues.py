@@ -13,7 +13,8 @@ Queues = Callable[..., dict[str, dict[str, Any]]]
 FindingsOf = Callable[..., list[Finding]]
 HEAD = "version: 1\npolicy: drf\n"
 NEW = {
-    "state", "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
+    "state", "maximum_applications", "maximum_applications_per_user",
+    "maximum_running_applications", "maximum_running_applications_per_user", "maximum_allocation",
     "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label", "label_maximum_ppm",
     "label_guaranteed_ppm",
 }  # fmt: skip
@@ -45,6 +46,26 @@ def test_what_is_stated_stands_at_its_queue(queues: Queues) -> None:
         "maximum_applications_per_user": 3,
         "state": "stopped",
     }
+
+
+def test_running_applications_are_limited_by_queue_and_by_user(queues: Queues) -> None:
+    """One number for every user, or numbers by name; no number for anyone is no limit."""
+    text = """\
+        version: 1
+        policy: drf
+        maximum_running_applications_per_user: 5
+        queues:
+          a:
+            maximum_running_applications: 0
+            maximum_running_applications_per_user: {bob: 2, alice: unlimited, "*": 1}
+          b: {maximum_running_applications_per_user: {alice: unlimited}}
+        """
+    found = queues(text)
+    by_user = "maximum_running_applications_per_user"
+    assert found["root"][by_user] == {"*": 5}
+    assert found["root.a"]["maximum_running_applications"] == 0
+    assert found["root.a"][by_user] == {"*": 1, "alice": None, "bob": 2}
+    assert by_user not in found["root.b"]
 
 
 def test_labels_and_lifetimes_are_inherited(queues: Queues) -> None:
@@ -99,6 +120,13 @@ def test_guarantees_on_labels_are_parts_of_the_parents(queues: Queues) -> None:
         ("state: closed", 3, "state", "running"),
         ("maximum_applications: 0", 3, "maximum_applications", "from 1 to"),
         ("maximum_applications: true", 3, "maximum_applications", "unlimited"),
+        ("maximum_running_applications: -1", 3, "maximum_running_applications", "from 0 to"),
+        (
+            "maximum_running_applications_per_user: {a: x}",
+            3,
+            "maximum_running_applications_per_user.a",
+            "from 0 to",
+        ),
         ("maximum_allocation: 50%", 3, "maximum_allocation", "unlimited"),
         ("maximum_allocation: {memory_mb: 0}", 3, "maximum_allocation.memory_mb", "1"),
         ("maximum_lifetime: 1h", 3, "maximum_lifetime", "whole number"),

@@ -103,6 +103,14 @@ def resized(cluster: Cluster, bound: dict[str, Any], units: int) -> None:
     cluster.send(r.NodeResizedRecord(cluster.now, node.number, capacity))
 
 
+def counted(cluster: Cluster, bound: dict[str, Any], units: int) -> None:
+    """Let so many applications run, of all users or of the one that is named."""
+    spec = next(q for q in cluster.compiled["queues"] if q["path"] == bound["where"])
+    to = bound["to"]
+    spec[bound["key"]] = to | {"u": to["u"] - units} if isinstance(to, dict) else to - units
+    cluster.configure(cluster.compiled, cluster.now)
+
+
 def uses(memory: int, queue: str = "root.a", user: str = "u", **keys: Any) -> Callable[..., None]:
     """An application that uses so much already, and asks for nothing more."""
 
@@ -147,6 +155,15 @@ CASES = {
     "AM share": Case(
         "AM_LIMIT", {"a": {"am_share": "30%"}}, uses(3000, is_am=True), stated("am_share_ppm"),
         keys={"is_am": True},
+    ),
+    "running applications": Case(
+        "RUNNING_LIMIT", {"a": {"maximum_running_applications": 1}}, uses(1000, is_am=True),
+        counted, keys={"is_am": True},
+    ),
+    "running applications of a user": Case(
+        "RUNNING_LIMIT",
+        {"p": {"maximum_running_applications_per_user": {"*": 1}, "queues": {"a": {}}}},
+        uses(1000, "root.p.a", is_am=True), counted, keys={"is_am": True},
     ),
     "user limit": Case("USER_LIMIT", {"a": {"user_limit": "30%"}}, uses(3000),
                        stated("user_limit_ppm")),
@@ -219,13 +236,34 @@ def test_the_printed_amount_and_no_less_lets_it_start(name: str, policy: str) ->
         assert found["code"] == case.code, found["sentence"]
         (bound,) = found["asks"][0]["binding"]
         assert bound["code"] == case.code
-        if (name, policy) == ("AM share", "dress"):  # it has a limit of its own for AMs
+        if policy == "dress" and case.keys == {"is_am": True}:  # it has a limit of its own for AMs
             assert found["order"]["then"] == "AMS_WAIT"
             return
         assert found["order"]["text"] == "Nobody is ahead of it"
         case.relax(cluster, bound, units)
         cluster.round()
         assert held(cluster) == granted, found["sentence"]
+
+
+@pytest.mark.parametrize("policy", QUICK + RARER)
+def test_an_am_that_ends_in_another_queue_lets_the_next_start(policy: str) -> None:
+    """The limit of a queue counts all below it; a leaf whose policy was called in vain gets the AM
+    in the round after one ended elsewhere, and only one.
+    """
+    queues = {"p": {"maximum_running_applications": 2, "queues": {"a": {}, "b": {}}}}
+    config = compiled("fifo" if policy in LEAF_POLICIES else policy, queues)
+    if policy in LEAF_POLICIES:
+        config = compiled("fifo", at_leaves(policy, queues))
+    cluster = Cluster(config, nodes=[(64000, 64)])
+    for app, queue in ((1, "b"), (2, "b"), (APP, "a"), (APP + 1, "a")):
+        cluster.add_app(app, f"root.p.{queue}")
+        cluster.ask(app, 1, (1000, 1), is_am=True)
+        settle(cluster)
+    assert [held(cluster, app) for app in (1, 2, APP, APP + 1)] == [1, 1, 0, 0]
+    assert of_app(cluster)["code"] == "RUNNING_LIMIT"
+    cluster.end_app(1)
+    settle(cluster)
+    assert [held(cluster, app) for app in (2, APP, APP + 1)] == [1, 1, 0]
 
 
 def test_a_parent_and_a_leaf_that_bind_together_are_both_printed() -> None:

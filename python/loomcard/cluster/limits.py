@@ -10,7 +10,8 @@ from typing import Any
 _MILLION = 1_000_000
 _NAMED = {
     "reservation_share_ppm", "reservation_nodes", "maximum_applications",
-    "maximum_applications_per_user", "maximum_allocation", "maximum_lifetime_s",
+    "maximum_applications_per_user", "maximum_running_applications",
+    "maximum_running_applications_per_user", "maximum_allocation", "maximum_lifetime_s",
     "default_lifetime_s", "labels", "default_label", "label_guaranteed_ppm",
 }  # fmt: skip
 """The keys that have words of their own here, or another table."""
@@ -88,6 +89,10 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     users = queue.get("applications_by_user", {}).items()
     counts = ", ".join(f"{user} {count}" for user, count in users)
     yield from _count(limits, "maximum_applications_per_user", "applications of one user", counts)
+    yield from _count(limits, "maximum_running_applications", "running applications", "")
+    for user, most in limits.get("maximum_running_applications_per_user", {}).items():
+        who = "one user" if user == "*" else f"user {user}"
+        yield f"running applications of {who}", "no limit" if most is None else f"{most:,}", ""
     maximum = queue.get("maximum", {})
     yield from _share(maximum, queue.get("user_limit_ppm"), "use by one user", "")
     masters = amounts(queue.get("used_by_ams", {}))

@@ -51,6 +51,8 @@ class ResolvedQueue:
     state: str = "running"
     maximum_applications: int | None = None
     maximum_applications_per_user: int | None = None
+    maximum_running_applications: int | None = None
+    maximum_running_applications_per_user: Mapping[str, int | None] | None = None
     default_priority: int = 0
     maximum_allocation: Mapping[str, int] | None = None
     maximum_lifetime_s: int | None = None
@@ -153,6 +155,8 @@ def _resolve(
         state=keys.state,
         maximum_applications=_number(keys.maximum_applications),
         maximum_applications_per_user=_number(keys.maximum_applications_per_user),
+        maximum_running_applications=_number(keys.maximum_running_applications),
+        maximum_running_applications_per_user=_by_user(keys.maximum_running_applications_per_user),
         default_priority=_own(keys.default_priority, above.default_priority),
         maximum_allocation=_amounts(keys.maximum_allocation),
         maximum_lifetime_s=maximum_lifetime_s,
@@ -170,6 +174,13 @@ def _own(stated: T | None, inherited: T) -> T:
 
 def _number(value: int | str) -> int | None:
     return None if value == UNLIMITED else int(value)
+
+
+def _by_user(value: dict[str, int | str] | int | str) -> dict[str, int | None] | None:
+    """Return the number for each user, None for no limit; ``ALL`` is for those not named."""
+    stated = value if isinstance(value, dict) else {ALL: value}
+    found = {user: _number(count) for user, count in sorted(stated.items())}
+    return found if any(count is not None for count in found.values()) else None
 
 
 def _amounts(value: dict[str, int] | str) -> dict[str, int] | None:

@@ -102,6 +102,12 @@ def _count(value: object) -> object:
     raise PydanticCustomError("count", "expected a whole number from 1 to 2147483647, or unlimited")
 
 
+def _running_count(value: object) -> object:
+    if value == UNLIMITED or (type(value) is int and 0 <= value < 2**31):
+        return value
+    raise PydanticCustomError("count", "expected a whole number from 0 to 2147483647, or unlimited")
+
+
 def _not_empty(amounts: dict[str, int]) -> dict[str, int]:
     if not amounts:
         raise PydanticCustomError("amounts", "expected at least one resource")
@@ -133,6 +139,13 @@ Count = Annotated[
     PlainValidator(_count),
     WithJsonSchema(
         {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, {"const": UNLIMITED}]}
+    ),
+]
+RunningCount = Annotated[
+    int | str,
+    PlainValidator(_running_count),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**31 - 1}, {"const": UNLIMITED}]}
     ),
 ]
 PositiveAmounts = Annotated[
@@ -183,6 +196,15 @@ Allocation = Annotated[
 ]
 Maximum = Annotated[
     Annotated[Share, Tag(PERCENT_TAG)] | Annotated[Amounts, Tag(AMOUNTS_TAG)],
+    Discriminator(_form),
+]
+
+
+RunningPerUser = Annotated[
+    Annotated[RunningCount, Tag(PERCENT_TAG)]
+    | Annotated[
+        dict[Annotated[str, StringConstraints(min_length=1)], RunningCount], Tag(AMOUNTS_TAG)
+    ],
     Discriminator(_form),
 ]
 
@@ -274,6 +296,16 @@ class QueueKeys(BaseModel):
         UNLIMITED,
         description="How many applications of one user may wait and run here and below.",
         examples=[10],
+    )
+    maximum_running_applications: RunningCount = Field(
+        UNLIMITED,
+        description="How many applications may run here and below: the AM of a further one waits.",
+        examples=[20],
+    )
+    maximum_running_applications_per_user: RunningPerUser = Field(
+        UNLIMITED,
+        description='The same for one user, or by user, "*" for all others.',
+        examples=[5, {"alice": 10, "*": 5}],
     )
     default_priority: int | None = Field(
         None,

@@ -6,13 +6,14 @@ how much, so that it does not bind any more.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from loomcard.model.limits import PPM
 from loomcard.model.objects import Ask, Node
-from loomcard.model.queue import Queue
+from loomcard.model.queue import Queue, Running
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import UNLIMITED, Resource, fits, room_for, share
 from loomcard.model.state import ClusterState
@@ -134,7 +135,7 @@ def ceiling(state: ClusterState, queue: Queue) -> Resource:
 
 def limits(state: ClusterState, ask: Ask) -> Iterator[Constraint]:
     """The limits of the queue tree that forbid one more container of ``ask``, from the label's and
-    the leaf's up to root's, then the user's, then the AMs'.
+    the leaf's up to root's, then the user's, then the AMs', then those of running applications.
     """
     leaf = ask.application.queue
     yield from _label_limits(state, ask)
@@ -156,6 +157,33 @@ def limits(state: ClusterState, ask: Ask) -> Iterator[Constraint]:
         yield _limit(
             state, ask, Reason.AM_LIMIT, leaf, leaf.am_used, masters, whole, "am_share", what
         )
+    if ask.is_am:
+        for queue in reversed(leaf.running_limited):
+            if queue.running is not None:
+                yield from _running_limits(ask, queue, queue.running)
+
+
+def _running_limits(ask: Ask, queue: Queue, here: Running) -> Iterator[Constraint]:
+    """What a queue states of running applications, where that forbids one more AM."""
+    user, key = ask.application.user, "maximum_running_applications"
+    mine = here.count_of.get(user, 0)
+    limits: list[tuple[int | None, int, str, str, Any]] = [
+        (here.most, here.count, "", key, here.count + 1),
+        (here.limit_of(user), mine, f" of user {user}", f"{key}_per_user",
+         {**here.most_of, user: mine + 1}),
+    ]  # fmt: skip
+    for most, running, whose, name, to in limits:
+        if most is not None and running >= most:
+            text = (
+                f"the limit of running applications{whose} in {queue.path} is {most}; {running} run"
+            )
+            less = running - most + 1
+            remedy = f"the end of {less} of them" if most else "a higher limit"
+            shown = json.dumps(to) if isinstance(to, dict) else to
+            yield Constraint(
+                Reason.RUNNING_LIMIT, queue.path, text, f"{remedy}, or {name}: {shown}"
+                f" of {queue.path}", ask.size, key=name, to=to, queue=queue,
+            )  # fmt: skip
 
 
 def _limit(

@@ -42,8 +42,8 @@ ASKS_LISTED = 200
 """How many asks are listed one by one, each with its reason."""
 
 _STATED = {
-    Reason.QUEUE_MAX, Reason.USER_LIMIT, Reason.AM_LIMIT, Reason.LABEL, Reason.NODE_FULL,
-    Reason.NODE_RESERVED, Reason.BLACKLISTED, Reason.LOCALITY,
+    Reason.QUEUE_MAX, Reason.USER_LIMIT, Reason.AM_LIMIT, Reason.RUNNING_LIMIT,
+    Reason.LABEL, Reason.NODE_FULL, Reason.NODE_RESERVED, Reason.BLACKLISTED, Reason.LOCALITY,
 }  # fmt: skip
 """The reasons that the state itself shows; every other one is a rule of a policy."""
 

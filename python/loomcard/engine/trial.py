@@ -112,7 +112,9 @@ def _served(tree: PolicyTree, clock: Callable[[], float] | None) -> list[Ask]:
 def _relax(explainer: Explainer, ask: Ask, found: Constraint) -> None:
     """Relax one constraint by exactly what it lacks."""
     state, queue, node = explainer.state, found.queue, found.node
-    if queue is not None and found.short is not None:
+    if found.code == Reason.RUNNING_LIMIT:
+        _run_more(found, found.to)
+    elif queue is not None and found.short is not None:
         for name in ("maximum", "user_limit", "am_limit"):
             limit = getattr(queue, name)
             if limit == found.limit and limit is not None:
@@ -136,6 +138,16 @@ def _relax(explainer: Explainer, ask: Ask, found: Constraint) -> None:
         state.room_changed(node)
 
 
+def _run_more(found: Constraint, to: Any) -> None:
+    """Set the limit of running applications that was found to bind; None: lift it."""
+    assert found.queue is not None
+    assert found.queue.running is not None
+    if found.key == "maximum_running_applications":
+        found.queue.running.most = to
+    else:
+        found.queue.running.most_of = to or {}
+
+
 def _open(explainer: Explainer, ask: Ask, found: list[Constraint]) -> None:
     """Give every node room for all that is asked, and lift the maxima above the ask, and the limits
     that bind it: those who come first use up some of them.
@@ -150,6 +162,8 @@ def _open(explainer: Explainer, ask: Ask, found: list[Constraint]) -> None:
             each.queue.user_limit = None
         if each.queue is not None and each.code == Reason.AM_LIMIT:
             each.queue.am_limit = None
+        if each.code == Reason.RUNNING_LIMIT:
+            _run_more(each, None)
     for node in state.nodes.values():
         add_all([node.free], plenty)
         node.withhold()

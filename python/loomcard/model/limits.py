@@ -68,13 +68,18 @@ def _part(ppm: int, ceiling: Resource) -> Resource | None:
 
 
 def own_limit(leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
-    """The leaf queue's own limit, user limit or AM share, that forbids a user one more container of
-    ``size``; None if neither does.
+    """The limit that forbids a user one more container of ``size``, whatever the maxima leave: the
+    leaf queue's user limit, its AM share, or a limit of running applications along the path; None
+    if none does.
     """
     if leaf.user_limit is not None:
         used = leaf.user_used.get(user)
         if not room_for(size, [0] * len(size) if used is None else used, leaf.user_limit):
             return Reason.USER_LIMIT
-    if not is_am or leaf.am_limit is None or not any(leaf.am_used):
-        return None  # the first AM of a queue is always allowed
-    return None if room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
+    if not is_am:
+        return None
+    masters = leaf.am_limit if any(leaf.am_used) else None  # the first AM is always allowed
+    if masters is not None and not room_for(size, leaf.am_used, masters):
+        return Reason.AM_LIMIT
+    full = any(q.running is not None and q.running.forbids(user) for q in leaf.running_limited)
+    return Reason.RUNNING_LIMIT if full else None

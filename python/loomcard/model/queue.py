@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from loomcard.model.renamed import warn_renamed
@@ -10,6 +10,48 @@ from loomcard.model.resource import Resource
 
 if TYPE_CHECKING:
     from loomcard.model.objects import Application, Member
+
+
+class Running:
+    """How many applications have an AM in a queue and below it, and how many may: ``most`` in all,
+    None for no limit, and by user in ``most_of``, where ``*`` is for all others.
+    """
+
+    __slots__ = ("count", "count_of", "most", "most_of")
+
+    def __init__(self, most: int | None, most_of: Mapping[str, int | None]) -> None:
+        self.most = most
+        self.most_of = most_of
+        self.count = 0
+        self.count_of: dict[str, int] = {}
+
+    def limit_of(self, user: str) -> int | None:
+        """How many of one user may; None: no limit."""
+        return self.most_of[user] if user in self.most_of else self.most_of.get("*")
+
+    def forbids(self, user: str) -> bool:
+        """Whether one more application of a user must wait."""
+        most = self.limit_of(user)
+        return (self.most is not None and self.count >= self.most) or (
+            most is not None and self.count_of.get(user, 0) >= most
+        )
+
+    def add(self, user: str, change: int) -> bool:
+        """Count an AM of a user that started or ended. Return whether applications may start that
+        had to wait before, or the reverse.
+        """
+        before = self.most == self.count or self.limit_of(user) == self.count_of.get(user, 0)
+        self.count += change
+        mine = self.count_of[user] = self.count_of.get(user, 0) + change
+        if not mine:
+            del self.count_of[user]
+        return before or self.most == self.count or self.limit_of(user) == mine
+
+
+def _running(spec: Mapping[str, Any]) -> Running | None:
+    most = spec.get("maximum_running_applications")
+    most_of = spec.get("maximum_running_applications_per_user") or {}
+    return None if most is None and not most_of else Running(most, most_of)
 
 
 class Queue:
@@ -20,8 +62,8 @@ class Queue:
     __slots__ = (
         "am_limit", "am_used", "applications", "capped", "children", "guaranteed",
         "leaf", "maximum", "number", "oldest_ms", "parent", "path", "pending_count", "policy",
-        "reservation_limit", "reservation_nodes", "spec", "used", "user_limit", "user_used",
-        "watchers", "weight",
+        "reservation_limit", "reservation_nodes", "running", "running_limited",
+        "spec", "used", "user_limit", "user_used", "watchers", "weight",
     )  # fmt: skip
 
     def __init__(self, number: int, spec: dict[str, Any], parent: Queue | None, width: int) -> None:
@@ -54,6 +96,12 @@ class Queue:
         """On how many nodes room may be reserved for one application."""
         self.capped: list[Queue] = []
         """Those of itself and its ancestors that have a maximum."""
+        self.running: Running | None = _running(spec)
+        """How many applications run in it and below it; None: no limit."""
+        self.running_limited: list[Queue] = [] if parent is None else list(parent.running_limited)
+        """Those of itself and its ancestors that limit how many applications run."""
+        if self.running is not None:
+            self.running_limited.append(self)
         self.used = [0] * width
         """The amounts that its containers use."""
         self.am_used = [0] * width

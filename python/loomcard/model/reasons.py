@@ -22,6 +22,8 @@ class Reason(StrEnum):
     """The user uses as much as one user may in this queue."""
     AM_LIMIT = "AM_LIMIT"
     """AMs use as much of the queue as they may."""
+    RUNNING_LIMIT = "RUNNING_LIMIT"
+    """As many applications as may run in a queue of the path, of all users or of one, run."""
     ACL = "ACL"
     """The user may not submit to the queue."""
     BLACKLISTED = "BLACKLISTED"

@@ -151,6 +151,7 @@ class ClusterState:
             subtract_all(app.sums[1:], container.size)
             if container.is_am:
                 subtract_all([old.am_used], container.size)
+                self._count_master(old, app.user, -1)
         self.label_limits.forget()
         tallies.add_demand(old, -app.pending_count)
         tallies.age_changed(old)
@@ -174,6 +175,7 @@ class ClusterState:
             add_all(app.sums[1:], container.size)
             if container.is_am:
                 add_all([queue.am_used], container.size)
+                self._count_master(queue, app.user, 1)
         tallies.add_demand(queue, app.pending_count)
         tallies.age_changed(queue)
         self._mark(app, queue)
@@ -298,6 +300,7 @@ class ClusterState:
         add_all(app.sums, size)
         if container.is_am:
             add_all([app.queue.am_used], size)
+            self._count_master(app.queue, app.user, 1)
         self.label_limits.charge(container)
         node.containers[container] = None
         app.containers[container] = None
@@ -316,6 +319,7 @@ class ClusterState:
         subtract_all(app.sums, size)
         if container.is_am:
             subtract_all([app.queue.am_used], size)
+            self._count_master(app.queue, app.user, -1)
         self.label_limits.release(container)
         del node.containers[container]
         del app.containers[container]
@@ -323,6 +327,15 @@ class ClusterState:
         self.fit_indexes.touch(node)
         for watcher in self.node_watchers:
             watcher[node] = None
+
+    def _count_master(self, leaf: Queue, user: str, change: int) -> None:
+        """Count an AM that started or ended; where a limit of running applications is reached or
+        left by it, mark the applications that wait for their AM.
+        """
+        for queue in leaf.running_limited:
+            if queue.running is not None and queue.running.add(user, change):
+                for app in tallies.waiting_for_master(queue):
+                    self._mark(app, app.queue)
 
     def touched(self, app: Application) -> None:
         """Note that something changed which decides what the application may have."""
@@ -388,7 +401,7 @@ class ClusterState:
         return labels.defers(self, ask) if labels.guards else None
 
     def limited_in(self, leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
-        """The leaf queue's own limit, user limit or AM share, that forbids a user one more
-        container of ``size``; None if neither does.
+        """The limit, apart from the maxima, that forbids a user one more container of ``size``;
+        None if none does (``own_limit``).
         """
         return own_limit(leaf, user, size, is_am)

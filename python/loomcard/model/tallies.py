@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from loomcard.model.objects import Application, Ask, Container, Node
 from loomcard.model.queue import Queue
 
@@ -51,6 +53,16 @@ def age_changed(queue: Queue | None) -> None:
     while queue is not None:
         queue.oldest_ms = None
         queue = queue.parent
+
+
+def waiting_for_master(queue: Queue) -> Iterator[Application]:
+    """The applications in a queue and below it that ask for their AM."""
+    for child in queue.children:
+        yield from waiting_for_master(child)
+    for app in queue.applications.values():
+        asks = app.asks
+        if asks and asks[0].is_am:
+            yield app
 
 
 def note_labelled(labelled: dict[str, dict[Ask, None]], ask: Ask) -> None:

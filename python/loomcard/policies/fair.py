@@ -1,7 +1,7 @@
 """YARN's FairScheduler: at each queue, serve first the member furthest below its share.
 
-Left out: reservations, delay scheduling, `maxRunningApps`, and YARN's rule that a queue
-may not be `drf` below one that is `fair`.
+Left out: reservations, delay scheduling, and YARN's rule that a queue may not be `drf` below one
+that is `fair`.
 """
 
 from __future__ import annotations

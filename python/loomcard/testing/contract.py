@@ -153,7 +153,7 @@ def _of_fault(clause: Clause, fault: str) -> Clause:
     """Return the clause that a policy breaks by raising; a Plan's own errors have other clauses."""
     if ": PlanError: " in fault:
         reason = fault.rpartition(" ")[2]
-        if reason in ("NODE_FULL", "QUEUE_MAX", "USER_LIMIT", "AM_LIMIT"):
+        if reason in ("NODE_FULL", "QUEUE_MAX", "USER_LIMIT", "AM_LIMIT", "RUNNING_LIMIT"):
             return Clause.OVER_ALLOCATES
         if reason.isupper():
             return Clause.ASK

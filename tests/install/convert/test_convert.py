@@ -157,6 +157,38 @@ def test_a_leaf_has_its_part_of_the_applications_and_of_the_masters(tmp_path: Pa
     assert queue(made, "root.b.d")["am_share"] == "25%"
 
 
+def test_running_applications_are_limited_as_in_each_scheduler(tmp_path: Path) -> None:
+    """A general number is at the highest queues that state none, which is enough for those below;
+    numbers of users hold in all queues together, so they stand at root.
+    """
+    made = capacity(
+        tmp_path,
+        {"root.queues": "a,b", "root.a.capacity": "30", "root.b.capacity": "70",
+         "max-parallel-apps": "20", "root.max-parallel-apps": "50", "root.b.max-parallel-apps": "9",
+         "user.max-parallel-apps": "2", "user.j.doe.max-parallel-apps": "0"},
+    )  # fmt: skip
+    key = "maximum_running_applications"
+
+    assert [queue(made, name)[key] for name in ("root", "root.a", "root.b")] == [50, 20, 9]
+    assert queue(made, "root")[f"{key}_per_user"] == {"*": 2, "j.doe": 0}
+    assert made.count("lost") == 0
+    rows = compile_config(written(made), "x.yml")["queues"]
+    assert rows[0][f"{key}_per_user"] == {"*": 2, "j.doe": 0}
+
+    made = fair(
+        tmp_path,
+        '<queue name="a"><maxRunningApps>3</maxRunningApps></queue><queue name="b"/>'
+        "<queueMaxAppsDefault>40</queueMaxAppsDefault><userMaxAppsDefault>5</userMaxAppsDefault>"
+        '<user name="etl"><maxRunningApps>30</maxRunningApps></user>',
+    )
+
+    assert queue(made, "root.a")[key] == 3
+    assert queue(made, "root")[key] == 40
+    assert key not in queue(made, "root.b")
+    assert queue(made, "root")[f"{key}_per_user"] == {"etl": 30, "*": 5}
+    assert made.count("lost") == 0
+
+
 def test_lists_are_those_in_force_in_yarn(tmp_path: Path) -> None:
     """YARN adds a queue's lists to its parents'; who administers may submit."""
     made = capacity(

@@ -63,7 +63,7 @@ class Limits:
         return found
 
     def barred(self, ask: Ask) -> bool:
-        """Return whether the user limit, the AM share or the queue's labels forbid one more
+        """Return whether the user limit, the limits of AMs or the queue's labels forbid one more
         container of ``ask``. Taking containers from others does not help then.
         """
         if not self._state.label_limits.allowed(ask):

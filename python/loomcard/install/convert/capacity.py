@@ -20,7 +20,13 @@ from loomcard.install.convert.amounts import (
     vector,
 )
 from loomcard.install.convert.capacity_lost import IDLE, LOST
-from loomcard.install.convert.conversion import ROOT, Conversion, ConversionError, Draft
+from loomcard.install.convert.conversion import (
+    ROOT,
+    RUNNING,
+    Conversion,
+    ConversionError,
+    Draft,
+)
 from loomcard.install.convert.placement import CapacityPlacement
 from loomcard.install.convert.preemption import capacity_preemption
 
@@ -94,6 +100,7 @@ class _Converter:
             self._others(queue)
         self._applications()
         self._masters()
+        self._running()
         self._policy()
         CapacityPlacement(self.made, PREFIX, self.left).convert()
         self._rest()
@@ -271,6 +278,7 @@ class _Converter:
             name, text = self._take(leaf, "maximum-applications")
             if text is not None and number(text, name) > 0:
                 self._put(leaf, "maximum_applications", int(number(text, name)), name, text)
+            self._running_of(leaf)
             name, text = self._take(leaf, "maximum-am-resource-percent")
             if text is not None:
                 self._put(leaf, "am_share", masters_share(number(text, name)), name, text)
@@ -435,6 +443,30 @@ class _Converter:
             )
             if text is not None:
                 self.made.converted(name, text, queue, "am_share")
+
+    def _running(self) -> None:
+        """A queue's limit is its own, or the general one; a user's likewise, in all queues."""
+        root = self.made.root
+        for queue in root.all():
+            self._running_of(queue)
+        name, text = self._take(None, "max-parallel-apps")
+        if text is not None:
+            root.limit_running(int(number(text, name)), f"{name} = {text}")
+            self.made.converted(name, text, root, f"{RUNNING} of the queues without one")
+        start, end = f"{PREFIX}user.", "max-parallel-apps"
+        users: dict[str, int] = {}
+        for name in [each for each in self.left if each.startswith(start) and each.endswith(end)]:
+            text = self.left.pop(name)
+            user = name.removeprefix(start).removesuffix(end).removesuffix(".")
+            users[user or "*"] = int(number(text, name))
+            self.made.converted(name, text, root, f"{RUNNING}_per_user")
+        if users:
+            root.put(f"{RUNNING}_per_user", users, f"{start}...{end}")
+
+    def _running_of(self, queue: Draft) -> None:
+        name, text = self._take(queue, "max-parallel-apps")
+        if text is not None:
+            self._put(queue, RUNNING, int(number(text, name)), name, text)
 
     # -- the policy's options
 

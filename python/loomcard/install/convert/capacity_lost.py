@@ -28,8 +28,6 @@ LOST: Final = (
     (r"^(node-locality-delay|rack-locality-additional-delay|rack-locality-full-reset)$",
      "capacity does not wait for a better place",
      "use the policy coupling with maps: delay where maps must be local"),
-    (r"max-parallel-apps$", "no limit lets an application in and keeps it from running",
-     "use maximum_applications, which refuses what is above it, or a lower am_share"),
     (r"\.user-settings\.", "users have no weights of their own",
      "give the user a queue with a weight"),
     (r"\.ordering-policy\.", "the ordering has no options",

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from loomcard.install.site_file import SiteFileError
 
 ROOT: Final = "root"
+RUNNING: Final = "maximum_running_applications"
 Became = Literal["converted", "no effect", "lost"]
 
 
@@ -53,6 +54,18 @@ class Draft:
         """Return a new queue below this one."""
         self.queues[name] = Draft(f"{self.path}.{name}", parent=self)
         return self.queues[name]
+
+    def limit_running(self, limit: int, origin: str) -> None:
+        """Limit how many applications run in this queue and in each below it that states no number;
+        one limit on a path is enough.
+        """
+        if RUNNING not in self.keys:
+            self.put(RUNNING, limit, origin)
+            return
+        if "auto_create" in self.keys:
+            self.keys["auto_create"].setdefault("template", {}).setdefault(RUNNING, limit)
+        for queue in self.queues.values():
+            queue.limit_running(limit, origin)
 
     @property
     def leaf(self) -> bool:

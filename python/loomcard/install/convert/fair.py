@@ -20,7 +20,13 @@ from loomcard.install.convert.amounts import (
     percent,
     plain,
 )
-from loomcard.install.convert.conversion import ROOT, Conversion, ConversionError, Draft
+from loomcard.install.convert.conversion import (
+    ROOT,
+    RUNNING,
+    Conversion,
+    ConversionError,
+    Draft,
+)
 from loomcard.install.convert.placement import fair_placement
 from loomcard.install.convert.preemption import fair_preemption
 
@@ -38,10 +44,6 @@ _LOST: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_RESERVATIONS, (
         "YARN's reservation system needs a scheduler of its own",
         "keep the reservable queue on the old cluster, or give it a guarantee",
-    )),
-    **dict.fromkeys(("maxRunningApps", "queueMaxAppsDefault", "userMaxAppsDefault"), (
-        "no limit lets an application in and keeps it from running",
-        "use maximum_applications, which refuses what is above it, or a lower am_share",
     )),
 }  # fmt: skip
 
@@ -98,6 +100,7 @@ class _Converter:
         self.most: dict[str, Decimal] = {ROOT: Decimal(100)}
         """The maximum in percent of the cluster, where it is one percentage."""
         self.rules: dict[str, str] = {}
+        self.running_of_users: dict[str, int] = {}
         self.access = Access(made)
 
     def convert(self, allocations: Element) -> Conversion:
@@ -123,6 +126,7 @@ class _Converter:
         for queue in list(root.all()):
             self._queue(queue)
         self._guarantees(root)
+        self._running()
         self._policy()
         self._rest()
         return self.made
@@ -180,6 +184,10 @@ class _Converter:
                 self._lost(queue, "weight", text, "a weight is above 0",
                            "leave the queue out, or stop it: state: stopped")  # fmt: skip
         self._rule(queue, stated)
+        text = stated.pop("maxRunningApps", None)
+        if text is not None:
+            limit = int(number(text, self._name_of(queue, "maxRunningApps")))
+            self._put(queue, RUNNING, limit, "maxRunningApps", text)
         self._masters(queue, stated.pop("maxAMShare", None))
         self._largest(queue, stated.pop("maxContainerAllocation", None))
         self._child_maximum(queue, stated.pop("maxChildResources", None))
@@ -353,6 +361,21 @@ class _Converter:
             given[key] = None if text is None else (self._name_of(queue, tag), text)
         self.access.convert(queue, given)
 
+    def _running(self) -> None:
+        """Convert the limits of running applications of queues without a number, and of users."""
+        root = self.made.root
+        tag = "queueMaxAppsDefault"
+        if (text := self.defaults.pop(tag, None)) is not None:
+            root.limit_running(int(number(text, tag)), f"{tag} = {text}")
+            self.made.converted(tag, text, root, f"{RUNNING} of the queues without one")
+        tag = "userMaxAppsDefault"
+        if (text := self.defaults.pop(tag, None)) is not None:
+            self.running_of_users["*"] = int(number(text, tag))
+            self.made.converted(tag, text, root, f"{RUNNING}_per_user")
+        if self.running_of_users:
+            origin = "maxRunningApps of the users, and userMaxAppsDefault"
+            root.put(f"{RUNNING}_per_user", self.running_of_users, origin)
+
     # -- the policy, and what is left
 
     def _policy(self) -> None:
@@ -382,8 +405,12 @@ class _Converter:
     def _user(self, element: Element) -> None:
         name = _name(element)
         for each in element:
-            why, remedy = _why_lost(each.tag)
-            self.made.lost(f"user {name}: {each.tag}", _text(each), why, remedy)
+            tag, text = f"user {name}: {each.tag}", _text(each)
+            if each.tag == "maxRunningApps":
+                self.running_of_users[name] = int(number(text, tag))
+                self.made.converted(tag, text, self.made.root, f"{RUNNING}_per_user")
+            else:
+                self.made.lost(tag, text, *_why_lost(each.tag))
 
     def _rest(self) -> None:
         root = self.made.root

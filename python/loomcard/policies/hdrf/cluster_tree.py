@@ -163,7 +163,8 @@ class PartitionTrees:
         if queue.leaf:
             self._owner[queue] = owner
             self.view.watch(queue, self.changed)
-            if queue.user_limit is not None or queue.am_limit is not None:
+            limited = queue.user_limit is not None or queue.am_limit is not None
+            if limited or queue.running_limited:
                 self._leaf_limits[queue] = LeafLimits(queue)
         for child in queue.children:
             self._watch(child, owner)

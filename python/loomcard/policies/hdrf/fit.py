@@ -123,8 +123,8 @@ class Servers:
 
 
 class LeafLimits:
-    """A leaf queue's user limit and AM share. An application that they forbid any more container
-    does not demand.
+    """A leaf queue's user limit and AM share, and how many applications may run. An application
+    that they forbid any more container does not demand.
     """
 
     def __init__(self, queue: Queue) -> None:
@@ -132,7 +132,7 @@ class LeafLimits:
         self.verdicts: dict[tuple[str, Resource, bool], bool] = {}
 
     def allows(self, ask: Ask) -> bool:
-        """Return whether neither limit forbids one more container of the ask."""
+        """Return whether no limit forbids one more container of the ask."""
         key = ask.application.user, ask.size, ask.is_am
         if key not in self.verdicts:
             self.verdicts[key] = own_limit(self._queue, *key) is None

@@ -82,7 +82,10 @@ final class ContainerAllocation {
     if (now && node.isReservedForOther(attempt, key, amounts)) {
       return ReasonCodes.NODE_RESERVED;
     }
-    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, label);
+    String refusal = attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, label);
+    boolean starts = isAm && key.getContainerToUpdate() == null;
+    return refusal != null || !starts ? refusal
+        : attempt.loomcardQueue().refusalOfMaster(attempt.getUser());
   }
 
   private void size(ResourceRequest any) {

@@ -48,6 +48,10 @@ public final class QueueSpec {
   /** How many applications may be live here and below; {@link #NONE}: no limit. */
   public final int maximumApplications;
   public final int maximumApplicationsPerUser;
+  /** How many applications may have an AM here and below; {@link #NONE}: no limit. */
+  public final int maximumRunningApplications;
+  /** How many of one user, by user; {@code *} is for all others. */
+  public final Map<String, Long> maximumRunningApplicationsPerUser;
   /** The priority of an application that asks for none. */
   public final int defaultPriority;
   /** The largest container that may be asked for, by resource; empty: no limit. */
@@ -100,6 +104,10 @@ public final class QueueSpec {
     maximumApplications = row.get("maximum_applications", NONE, JsonCursor::integer);
     maximumApplicationsPerUser =
         row.get("maximum_applications_per_user", NONE, JsonCursor::integer);
+    maximumRunningApplications =
+        row.get("maximum_running_applications", NONE, JsonCursor::integer);
+    maximumRunningApplicationsPerUser = row.get("maximum_running_applications_per_user",
+        Collections.emptyMap(), QueueSpec::counts);
     defaultPriority = row.get("default_priority", 0, JsonCursor::integer);
     maximumAllocation = row.get("maximum_allocation", Collections.emptyMap(), QueueSpec::amounts);
     maximumLifetimeS = row.get("maximum_lifetime_s", NONE, JsonCursor::integer);
@@ -153,6 +161,22 @@ public final class QueueSpec {
       throw new MessageException(place + ": expected ppm or amounts, found neither");
     }
     return limit;
+  }
+
+  private static Map<String, Long> counts(JsonCursor in, String place) throws MessageException {
+    in.openObject(place);
+    Map<String, Long> counts = new TreeMap<>();
+    for (String key = in.key(); key != null; key = in.key()) {
+      Long count = in.numberOrNull(place + ": " + key);
+      counts.put(key, count == null ? Long.MAX_VALUE : count);
+    }
+    return Collections.unmodifiableMap(counts);
+  }
+
+  /** How many applications of a user may have an AM here and below. */
+  public long maximumRunningApplicationsOf(String user) {
+    Map<String, Long> stated = maximumRunningApplicationsPerUser;
+    return stated.getOrDefault(user, stated.getOrDefault("*", Long.MAX_VALUE));
   }
 
   private static Map<String, Long> amounts(JsonCursor in, String place) throws MessageException {

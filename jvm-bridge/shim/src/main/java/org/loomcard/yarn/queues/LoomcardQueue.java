@@ -140,6 +140,23 @@ public final class LoomcardQueue extends YarnQueue {
   }
 
   /**
+   * Returns null when one more application of a user may get its AM, otherwise the reason code: as
+   * many as may run in a queue of the path run.
+   */
+  public String refusalOfMaster(String user) {
+    for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
+      QueueSpec own = queue.spec;
+      int most = own.maximumRunningApplications;
+      if (most != QueueSpec.NONE && queue.usage.masters() >= most
+          || !own.maximumRunningApplicationsPerUser.isEmpty()
+              && queue.usage.mastersOf(user) >= own.maximumRunningApplicationsOf(user)) {
+        return ReasonCodes.RUNNING_LIMIT;
+      }
+    }
+    return null;
+  }
+
+  /**
    * Charges a change of what {@code user} uses, here and in all queues above.
    *
    * @param change amounts added, or removed when they are negative

@@ -18,10 +18,12 @@ final class QueueUsage {
   private final Map<String, long[]> byLabel = new HashMap<>();
   private final Map<String, long[]> lentByLabel = new HashMap<>();
   private final Map<String, Integer> applicationsByUser = new HashMap<>();
+  private final Map<String, Integer> mastersByUser = new HashMap<>();
   private final long[] used;
   private final long[] usedByAms;
   private int containers;
   private int applications;
+  private int masters;
 
   QueueUsage(int types) {
     used = new long[types];
@@ -38,6 +40,9 @@ final class QueueUsage {
     containers += count;
     if (isAm) {
       Amounts.add(usedByAms, change);
+      masters += count;
+      mastersByUser.merge(user, count, Integer::sum);
+      mastersByUser.remove(user, 0);
     }
   }
 
@@ -67,6 +72,14 @@ final class QueueUsage {
     applications += count;
     applicationsByUser.merge(user, count, Integer::sum);
     applicationsByUser.remove(user, 0);
+  }
+
+  synchronized int masters() {
+    return masters;
+  }
+
+  synchronized int mastersOf(String user) {
+    return mastersByUser.getOrDefault(user, 0);
   }
 
   synchronized int applications() {

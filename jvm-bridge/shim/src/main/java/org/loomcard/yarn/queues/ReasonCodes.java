@@ -9,6 +9,7 @@ public final class ReasonCodes {
   public static final String QUEUE_MAX = "QUEUE_MAX";
   public static final String USER_LIMIT = "USER_LIMIT";
   public static final String AM_LIMIT = "AM_LIMIT";
+  public static final String RUNNING_LIMIT = "RUNNING_LIMIT";
   public static final String BLACKLISTED = "BLACKLISTED";
   public static final String NODE_RESERVED = "NODE_RESERVED";
   public static final String RESERVATION_LIMIT = "RESERVATION_LIMIT";

@@ -105,7 +105,8 @@ final class CapacityDocument {
         : spec.getAsJsonObject("guaranteed").has("ppm") ? "percentage" : "absolute");
     shown.addProperty("queueType", leaf ? "leaf" : "parent");
     shown.addProperty("state", state(status));
-    shown.addProperty("maxParallelApps", Integer.MAX_VALUE);
+    shown.addProperty("maxParallelApps",
+        number(spec, "maximum_running_applications", Integer.MAX_VALUE));
     shown.addProperty("numApplications", status == null ? 0 : status.applications);
     shown.add("resourcesUsed", resource(used));
     shown.addProperty("hideReservationQueues", false);

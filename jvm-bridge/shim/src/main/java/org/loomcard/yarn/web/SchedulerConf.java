@@ -63,6 +63,9 @@ final class SchedulerConf {
     if (spec.has("maximum_applications")) {
       add(path, "maximum-applications", spec.get("maximum_applications").getAsString());
     }
+    if (spec.has("maximum_running_applications")) {
+      add(path, "max-parallel-apps", spec.get("maximum_running_applications").getAsString());
+    }
   }
 
   private static String limit(JsonObject limit) {

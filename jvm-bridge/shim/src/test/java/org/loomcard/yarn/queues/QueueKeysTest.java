@@ -1,6 +1,7 @@
 package org.loomcard.yarn.queues;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -27,6 +28,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.junit.Test;
 import org.loomcard.yarn.ConfigText;
@@ -95,6 +97,55 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals(1, scheduler.queues().find("a").applicationsOf("carol"));
     assertEquals(0, scheduler.queues().find("b").applications());
     assertEquals(3, scheduler.queues().root().applications());
+  }
+
+  /**
+   * How many applications run in a queue and below it is limited, also per user: the next one gets
+   * no AM until one ends, or is moved to a queue without the limit.
+   */
+  @Test
+  public void maximumRunningApplications() throws Exception {
+    start("\"maximum_running_applications_per_user\":{\"*\":2,\"carol\":null}",
+        "\"maximum_running_applications\":1");
+    MockNM nm = node("h1", 16384, 16);
+    RMApp first = accepted("a", "alice");
+    assertTrue(getsMaster(master(first), nm));
+    RMApp second = accepted("a", "bob");
+    JsonNode ofSecond = master(second);
+    assertFalse(getsMaster(ofSecond, nm));
+    assertEquals("RUNNING_LIMIT", read().one("outcomes").get(5).get(0).get(2).asText());
+    assertEquals("root.b", scheduler.moveApplication(second.getApplicationId(), "b"));
+    assertTrue(getsMaster(ofSecond, nm));
+    assertTrue(getsMaster(master(accepted("b", "bob")), nm));
+    assertFalse(getsMaster(master(accepted("b", "bob")), nm));
+    for (int i = 0; i < 3; i++) {
+      assertTrue(getsMaster(master(accepted("b", "carol")), nm));
+    }
+    JsonNode next = master(accepted("a", "alice"));
+    assertFalse(getsMaster(next, nm));
+    rm.killApp(first.getApplicationId());
+    rm.waitForState(first.getApplicationId(), RMAppState.KILLED);
+    rm.drainEvents();
+    assertTrue(getsMaster(next, nm));
+  }
+
+  /** Returns the record of the AM's ask of an application that was just accepted. */
+  private JsonNode master(RMApp app) throws Exception {
+    until("the AM is asked for", () -> app.getCurrentAppAttempt() != null
+        && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
+    rm.drainEvents();
+    ScriptedRounds.Batch batch = read();
+    int attempt = batch.one("attempt_added").get(2).asInt();
+    for (JsonNode ask : batch.all("ask")) {
+      if (ask.get(2).asInt() == attempt) {
+        return ask;
+      }
+    }
+    throw new AssertionError(batch.all("ask").toString());
+  }
+
+  private boolean getsMaster(JsonNode ask, MockNM nm) {
+    return rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1)).allocated == 1;
   }
 
   /** Queue mappings are not read; without a name the queue is YARN's default, if there is one. */
