@@ -18,6 +18,7 @@ import org.loomcard.yarn.commit.ContainerResizes;
 import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.hadoop.HadoopCalls;
+import org.loomcard.yarn.hadoop.LabelMetrics;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.Headroom;
 import org.loomcard.yarn.queues.QueueTree;
@@ -145,6 +146,7 @@ final class AmHeartbeat {
     Resource headroom = headroom(attempt);
     attempt.setHeadroom(headroom);
     attempt.setApplicationHeadroomForMetrics(headroom);
+    LabelMetrics.availableTo(attempt.loomcardQueue().getMetrics(), attempt.getUser(), headroom);
     try (AutoCloseableLock held = readLock.acquire()) {
       // Decreases first: pulling an increase makes YARN forget a decrease of the same container.
       // Every later pull of that decrease would fail.

@@ -105,7 +105,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     applications = new ConcurrentHashMap<>();
     clock = EngineClock.forScheduler(ResourceManager.getClusterTimeStamp());
     cluster = new ClusterState(clock, new SharedLabels(rmContext));
-    tree = new QueueTree(conf);
+    tree = new QueueTree(conf, config.metricsByUser);
     containers = new ContainerLifecycle(this, cluster, clock, () -> rounds.signal());
     PlanCommitter committer =
         new PlanCommitter(cluster, writeLock, containers::preempt, metrics);
@@ -324,8 +324,7 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
 
   @Override
   public QueueMetrics getRootQueueMetrics() {
-    return tree.queues().isEmpty() ? QueueMetrics.forQueue("root", null, false, getConfig())
-        : tree.root().getMetrics(); // no configuration is loaded yet
+    return tree.rootMetrics();
   }
 
   // What pages, other parts and tests read.

@@ -30,4 +30,9 @@ public final class LabelMetrics {
       metrics.setAvailableResourcesToQueue(room);
     }
   }
+
+  /** Shows what is left to a user; does nothing where users have no metrics. */
+  public static void availableTo(QueueMetrics metrics, String user, Resource room) {
+    metrics.setAvailableResourcesToUser(user, room);
+  }
 }

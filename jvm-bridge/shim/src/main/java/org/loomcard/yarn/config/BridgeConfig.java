@@ -50,6 +50,7 @@ public final class BridgeConfig {
   public static final String SWAP_DEADLINE_MS = "loomcard.swap.deadline-ms";
   public static final String APPLY_ANY_ADMIN = "loomcard.apply.any-admin";
   public static final String APPLY_UNAUTHENTICATED = "loomcard.apply.unauthenticated";
+  public static final String METRICS_BY_USER = "loomcard.metrics.by-user";
   public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
 
   static { // names of the earlier version; Hadoop logs a warning with the new one
@@ -96,6 +97,7 @@ public final class BridgeConfig {
   public final long swapDeadlineMs;
   public final boolean applyAnyAdmin;
   public final boolean applyUnauthenticated;
+  public final boolean metricsByUser;
   public final long inlineWaitMs;
 
   public BridgeConfig(Configuration conf) {
@@ -136,6 +138,7 @@ public final class BridgeConfig {
     swapDeadlineMs = number(conf, SWAP_DEADLINE_MS, 20_000, 1, 3_600_000);
     applyAnyAdmin = bool(conf, APPLY_ANY_ADMIN, false);
     applyUnauthenticated = bool(conf, APPLY_UNAUTHENTICATED, false);
+    metricsByUser = bool(conf, METRICS_BY_USER, false);
     inlineWaitMs = number(conf, INLINE_WAIT_MS, 0, 0, 60_000);
     if (roundHardDeadlineMs < roundDeadlineMs) {
       throw bad(ROUND_HARD_DEADLINE_MS, String.valueOf(roundHardDeadlineMs),

@@ -27,4 +27,9 @@ public final class LabelMetrics {
   public static void available(QueueMetrics metrics, String label, Resource room) {
     metrics.setAvailableResourcesToQueue(label, room);
   }
+
+  /** Shows what is left to a user; does nothing where users have no metrics. */
+  public static void availableTo(QueueMetrics metrics, String user, Resource room) {
+    metrics.setAvailableResourcesToUser("", user, room);
+  }
 }

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.QueueACL;
@@ -54,10 +53,10 @@ public final class LoomcardQueue extends YarnQueue {
   private volatile long allocationsByPolicy;
   private volatile LabelShares labels = LabelShares.of(Collections.emptyMap());
 
-  LoomcardQueue(String path, LoomcardQueue parent, int types, Configuration conf) {
+  LoomcardQueue(String path, LoomcardQueue parent, int types, QueueMetrics metrics) {
     this.path = path;
     this.parent = parent;
-    this.metrics = QueueMetrics.forQueue(path, parent, false, conf);
+    this.metrics = metrics;
     this.users = new ActiveUsersManager(metrics);
     this.usage = new QueueUsage(types);
     this.guaranteed = new long[types];

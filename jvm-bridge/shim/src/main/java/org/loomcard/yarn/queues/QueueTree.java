@@ -11,6 +11,7 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.loomcard.yarn.config.PolicyConfig;
 import org.loomcard.yarn.config.QueueSpec;
 
@@ -23,6 +24,7 @@ public final class QueueTree {
   /** How many leaves a message names. */
   private static final int NAMED = 50;
   private final Configuration conf;
+  private final boolean metricsByUser;
   private final int types = Amounts.names().length;
   private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
   private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
@@ -38,8 +40,10 @@ public final class QueueTree {
   private final Map<String, Integer> measured = new HashMap<>();
   private final PartitionCapacities partitions = new PartitionCapacities(types);
 
-  public QueueTree(Configuration conf) {
+  /** @param metricsByUser whether each queue also has metrics of each of its users */
+  public QueueTree(Configuration conf, boolean metricsByUser) {
     this.conf = conf;
+    this.metricsByUser = metricsByUser;
   }
 
   /** Replaces the tree; queues whose path stays keep their use and metrics. */
@@ -51,7 +55,8 @@ public final class QueueTree {
       LoomcardQueue parent = spec.parent < 0 ? null : ordered.get(spec.parent);
       LoomcardQueue queue = byPath.get(spec.path);
       if (queue == null) {
-        queue = new LoomcardQueue(spec.path, parent, types, conf);
+        queue = new LoomcardQueue(spec.path, parent, types,
+            QueueMetrics.forQueue(spec.path, parent, metricsByUser, conf));
       }
       paths.put(spec.path, queue);
       ordered.add(queue);
@@ -70,6 +75,12 @@ public final class QueueTree {
     policyConfig = next;
     measured.clear();
     compute();
+  }
+
+  /** The metrics of the whole cluster, also before the first policy configuration. */
+  public QueueMetrics rootMetrics() {
+    return byNumber.isEmpty() ? QueueMetrics.forQueue("root", null, metricsByUser, conf)
+        : root().getMetrics();
   }
 
   /** The policy configuration applied last; null before the first. */

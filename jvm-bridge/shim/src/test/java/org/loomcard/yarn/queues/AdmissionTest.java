@@ -36,7 +36,7 @@ public class AdmissionTest {
       text.queue(queue.getKey(), isRoot ? -1 : 0, !isRoot,
           keys.substring(1, keys.length() - 1));
     }
-    QueueTree tree = new QueueTree(new Configuration(false));
+    QueueTree tree = new QueueTree(new Configuration(false), false);
     tree.apply(PolicyConfig.read(text.text()));
     return tree;
   }

@@ -19,7 +19,7 @@ public class LabelSharesTest {
 
   /** A tree on 8 GB of gpu in a cluster of 32 GB. */
   private static QueueTree tree(String root) throws Exception {
-    QueueTree tree = new QueueTree(new Configuration(false));
+    QueueTree tree = new QueueTree(new Configuration(false), false);
     tree.partitions().put(NodeId.newInstance("h1", 1), "gpu", new long[] {8192, 8});
     tree.apply(PolicyConfig.read(new ConfigText().queue("root", -1, false, root)
         .queue("root.a", 0, false, half("guaranteed"))

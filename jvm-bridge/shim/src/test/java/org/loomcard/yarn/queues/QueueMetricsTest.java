@@ -25,6 +25,7 @@ import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
+import org.loomcard.yarn.config.BridgeConfig;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /** This scheduler updates the metrics that YARN's own schedulers update. */
@@ -68,6 +69,35 @@ public class QueueMetricsTest extends SchedulerTestBase {
   private static void awaitAnotherMillisecond() throws InterruptedException {
     long end = System.nanoTime() + 5_000_000;
     until("time has passed", () -> System.nanoTime() > end);
+  }
+
+  /** Where it is wanted, each user has metrics in each queue and, for labels, in each partition. */
+  @Test
+  public void usersHaveMetricsOfTheirOwn() throws Exception {
+    QueueMetrics.clearQueueMetrics(); // those of other tests, which have none by user
+    conf.setBoolean(BridgeConfig.METRICS_BY_USER, true);
+    try {
+      startRm();
+      MockNM nm = node("h1", 8192, 8);
+      MockAM am = launchAm(submit(application().withUser("alice")), nm);
+      launchAm(submit(application().withUser("bob")), nm);
+      read();
+      rounds.commit(ScriptedRounds.allocate(ask(am, 2048, 5, 2), node(nm), 1));
+      assertEquals(1, collect(am).size());
+      for (String queue : new String[] {"root", "root.default"}) {
+        QueueMetrics alice = metrics(queue).getUserMetrics("alice");
+        assertEquals("1024 MB of the AM", 1024 + 2048, alice.getAllocatedMB());
+        assertEquals(2048, alice.getPendingMB());
+        assertEquals(1, alice.getAppsRunning());
+        assertEquals(1024, metrics(queue).getUserMetrics("bob").getAllocatedMB());
+        assertEquals(1024, metrics(queue).getPartitionQueueMetrics("").getUserMetrics("bob")
+            .getAllocatedMB());
+      }
+      assertEquals("the headroom that the AM was told", 8192 - 2048 - 2048,
+          metrics("root.default").getUserMetrics("alice").getAvailableMB());
+    } finally {
+      QueueMetrics.clearQueueMetrics();
+    }
   }
 
   /** A container that was taken back is counted with its size, in its queue and in those above. */
