@@ -19,7 +19,7 @@ public class QueueTreeTest {
   @Test
   public void aNewQueueIsWholeBeforeItIsFound() throws Exception {
     ConfigText text = new ConfigText().queue("root", -1, false, "");
-    QueueTree tree = new QueueTree(new Configuration(false));
+    QueueTree tree = new QueueTree(new Configuration(false), false);
     tree.apply(PolicyConfig.read(text.text()));
     ExecutorService thread = Executors.newSingleThreadExecutor();
     AtomicBoolean done = new AtomicBoolean();
