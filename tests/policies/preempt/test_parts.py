@@ -1,13 +1,21 @@
-"""What limits leave for tasks for which containers are preempted, and when such a task stands."""
+"""The parts of preemption by themselves: its options, pauses, what limits leave, and owed tasks."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from compiled import config, queue
 from loomcard import ClusterView, Plan
 from loomcard.api.preempt.limits import Limits, has_room, queues_above
 from loomcard.api.preempt.owed import OwedTask, OwedTasks
+from loomcard.api.preempt.rules import (
+    LONGEST_MS,
+    Preemption,
+    PreemptionOptions,
+    PreemptionRules,
+)
 from loomcard.model.objects import Ask, AskKey
 from loomcard.testing.cluster import Cluster
 
@@ -234,3 +242,50 @@ def test_an_owed_task_starts_before_all_others_where_its_room_is() -> None:
         assert [held.until_ms for held in plan.view.reservations] == [9_000]
 
     assert owing(step, free=2)[1] == [("Allocate", 2, 1), ("Reserve", 3, 2)]
+
+
+def test_who_does_not_use_its_room_waits_twice_as_long_each_time() -> None:
+    """Up to an hour. An hour after the pause has ended, it is forgotten."""
+    kept = Preemption()
+    kept.pause(["a"], 100, 10)
+    kept.pause(["b", "a"], 200, 10)
+    assert kept.pauses == {"a": [20, 220], "b": [10, 210]}
+    kept.pause([], 209 + LONGEST_MS, 10)
+    assert list(kept.pauses) == ["a", "b"]
+    kept.pause(["b"], 210 + LONGEST_MS, 10)
+    assert kept.pauses == {"a": [20, 220], "b": [10, 220 + LONGEST_MS]}
+    for _ in range(30):
+        kept.pause(["b"], 1_000, 10)
+    assert kept.pauses["b"] == [LONGEST_MS, 1_000 + LONGEST_MS]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "right", "words"),
+    [
+        ("preempt_after_ms", -1, 0, "is at least 0"),
+        ("preempt_grace_ms", -1, 0, "is at least 0"),
+        ("preempt_cooldown_ms", -1, 0, "is at least 0"),
+        ("preempt_budget", 0, 1, "is above 0 and at most 1"),
+        ("preempt_budget", 1.01, 0.01, "is above 0 and at most 1"),
+        ("preempt_queue_budget", 0, 1, "is above 0 and at most 1"),
+    ],
+)
+def test_an_option_out_of_its_bounds_is_named(
+    name: str, wrong: float, right: float, words: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{name} {words}$"):
+        PreemptionOptions(**{name: wrong})
+    PreemptionOptions(**{name: right})
+
+
+def test_the_options_are_the_rules() -> None:
+    """Without a wait nothing is ever taken. Room is reserved for one look longer than nothing is
+    taken.
+    """
+    assert PreemptionOptions().preempting is None
+    options = PreemptionOptions(
+        preempt_after_ms=1, preempt_grace_ms=2, preempt_budget=0.3, preempt_cooldown_ms=4,
+        preempt_queue_budget=0.5,
+    )  # fmt: skip
+    assert options.preempting == PreemptionRules(1, 2, 0.3, 4, 0.5)
+    assert options.preempting.until_ms == 1_006
