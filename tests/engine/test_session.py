@@ -86,7 +86,9 @@ writes it again.
 @register("test-scripted-plan")
 @dataclass(frozen=True)
 class ScriptedPlan:
-    """Decides by the number of its round. The second and third round preempt; the third one's plan has every kind."""
+    """Decides by the number of its round. The second and third preempt; the third one's plan has
+    every kind of decision.
+    """
 
     def initial(self, _view: ClusterView, saved: Any) -> dict[str, Any]:
         return {"calls": 0, "now_ms": -1, "saved": saved}
