@@ -50,7 +50,9 @@ TESTS = {
 """The core, and the folders of its tests; mutmut uses those tests that reach a mutant. Journals are
 written and replayed in those of wire, and the golden ones replayed, as in `make test`.
 """
-WHOLE = ("guide_page", "reserve_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees")
+WHOLE = (
+    "guide_page", "reserve_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees",
+)  # fmt: skip
 """Files with tests that simulate whole clusters, for seconds each: left out."""
 QUICK = "not slow and not docker and not cluster"
 PLACED = (

@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from loomcard import Application, ClusterView, Level, Plan, Queue, by_priority, fill, fill_tree, register
+from loomcard import (
+    Application,
+    ClusterView,
+    Level,
+    Plan,
+    Queue,
+    by_priority,
+    fill,
+    fill_tree,
+    register,
+)
 from loomcard.api.fill import ALL
 from loomcard.api.serve import Chooser, serve
 from loomcard.testing import Cluster

@@ -126,11 +126,14 @@ NOTHING = (
             " (lower some of them)",
         ),
         (
-            "a: {queues: {x: {}, y: {guaranteed: 10%}}}", "queues.a.queues.y.guaranteed", NOTHING,
+            "a: {queues: {x: {}, y: {guaranteed: 10%}}}",
+            "queues.a.queues.y.guaranteed",
+            NOTHING,
         ),
         (
             "a: {guaranteed: {vcores: 0}, queues: {x: {guaranteed: 10%}}}",
-            "queues.a.queues.x.guaranteed", NOTHING,
+            "queues.a.queues.x.guaranteed",
+            NOTHING,
         ),
         (
             "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {vcores: 1}},"

@@ -131,9 +131,7 @@ class Tries:
 def test_a_trial_shows_an_empty_turn_and_leaves_nothing(returns_plan):
     """Once, without demand; a fault says what was returned instead of a plan."""
     tries = queue("root.a", "test-tries", options={"returns_plan": returns_plan})
-    engine = Cluster(
-        config(queue("root", "fifo"), tries, queue("root.a.x", "fifo")), tolerant=True
-    )
+    engine = Cluster(config(queue("root", "fifo"), tries, queue("root.a.x", "fifo")), tolerant=True)
     engine.add_node(1, 4096, 4)
     plan = engine.exchange()
     assert (plan.decisions, plan.timers, plan.reports) == ([], [], {})
