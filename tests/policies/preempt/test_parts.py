@@ -9,7 +9,8 @@ import pytest
 from compiled import config, queue
 from loomcard import ClusterView, Plan
 from loomcard.api.preempt.limits import Limits, has_room, queues_above
-from loomcard.api.preempt.owed import OwedTask, OwedTasks
+from loomcard.api.preempt.owed import OwedTask, OwedTasks, word_of
+from loomcard.api.preempt.queue_trees import QueueTrees
 from loomcard.api.preempt.rules import (
     LONGEST_MS,
     Preemption,
@@ -18,6 +19,7 @@ from loomcard.api.preempt.rules import (
 )
 from loomcard.model.objects import Ask, AskKey
 from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
 
 
 def cluster() -> Cluster:
@@ -289,3 +291,89 @@ def test_the_options_are_the_rules() -> None:
     )  # fmt: skip
     assert options.preempting == PreemptionRules(1, 2, 0.3, 4, 0.5)
     assert options.preempting.until_ms == 1_006
+
+
+def shares() -> tuple[Cluster, QueueTrees]:
+    """Return a cluster whose partition gpu lends two containers' room to p.a, and its trees."""
+    made = Cluster(
+        config(
+            queue("root", "fifo"), queue("root.p", None, label_guaranteed_ppm={"gpu": 500_000}),
+            queue("root.p.a", "fifo", labels=["gpu"], label_guaranteed_ppm={"gpu": 500_000}),
+            queue("root.p.c", None), queue("root.b", "fifo", labels=[]),
+        )
+    )  # fmt: skip
+    made.add_node(1, 4096, 4)
+    made.add_node(2, 4096, 8, label="gpu", shared=True)
+    state = made.state
+    view: Any = SimpleNamespace(
+        queue=state.queues[0], partitions=state.partitions, _state=state,
+        cluster_capacity=state.capacity,
+    )  # fmt: skip
+    return made, QueueTrees(view)
+
+
+def runs(made: Cluster, number: int, app: int, node: int, size: tuple[int, int], at_ms: int) -> Any:
+    """Let an application have a container on a node, asked for without a label."""
+    facts = (number, app, number, node, size, 20, 0, False)
+    made.send(r.ContainerAddedRecord(at_ms, *facts, "running", "policy"))
+    return made.state.containers[number]
+
+
+def test_whose_containers_are_taken_first() -> None:
+    """Lent room first; then by priority and age, or by use; of each the newest container."""
+    made, trees = shares()
+    for app, priority, submitted_ms in ((1, 2, 5), (2, 1, 5), (3, 1, 6), (4, 1, 6)):
+        made.add_app(app, "root.p.a", priority=priority, submitted_ms=submitted_ms)
+    sizes = {1: 300, 2: 500, 3: 100, 4: 100}
+    found = [
+        runs(made, 10 * app + node, app, node, (sizes[app], 1), node)
+        for app in sizes
+        for node in (1, 2)
+    ]
+    found += [runs(made, 49, 4, 1, (100, 1), 1)]
+    assert [c.lent for c in found[:2]] == [trees.lent(c) for c in found[:2]] == [False, True]
+    order = [c.number for c in sorted(found, key=trees.rank)]
+    assert order == [42, 32, 22, 12, 49, 41, 31, 21, 11]
+    order = [c.number for c in sorted(found, key=trees.most_first)]
+    assert order == [22, 12, 42, 32, 21, 11, 49, 41, 31]
+    found[3].preempting_since = 1
+    trees.taken(found[3])
+    found[1].preempting_since = 1
+    order = [c.number for c in sorted(found, key=trees.most_first)]
+    assert order == [12, 22, 42, 32, 11, 21, 49, 41, 31]
+    assert [trees.may_take_master(found[n]) for n in (0, 4, 1)] == [True, False, False]
+
+
+def test_what_queues_are_promised_and_use_on_a_label() -> None:
+    """What is lent counts nowhere. Where nobody is promised a part of the label, the part of the
+    cluster counts.
+    """
+    made, trees = shares()
+    made.add_app(1, "root.p.a")
+    for number, node in ((1, 1), (2, 1), (3, 2)):
+        runs(made, number, 1, node, (512, 1), 1)
+    by_path = made.state.by_path
+    root, p, leaf, other = (by_path[f"root{rest}"] for rest in ("", ".p", ".p.a", ".b"))
+    assert [list(trees.used(each, "")) for each in (root, leaf, other)] == [
+        [1024, 2], [1024, 2], [0, 0],
+    ]  # fmt: skip
+    assert list(trees.used(root, "gpu")) == [0, 0]
+    made.lose_node(2)
+    assert trees.used(leaf, "") == leaf.used == [1024, 2]
+    made.add_node(2, 4096, 8, label="gpu")
+    queues = (root, p, leaf, other)
+    assert [trees.promised(each, "gpu", (0, 6)) for each in queues] == [1.0, 0.5, 0.25, 0.0]
+    assert [trees.promised(each, "", (0, 6)) for each in queues] == [0.5] * 4
+    assert trees.part((2048, 1), made.state.capacity) == 0.25
+    assert [trees.decides_itself(each) for each in queues] == [False, False, True, True]
+    assert [trees.governs(each) for each in (p, by_path["root.p.c"], leaf, root)] == [
+        True, True, False, True,
+    ]  # fmt: skip
+
+
+def test_a_leafs_word_is_its_path_or_its_number() -> None:
+    made, _ = shares()
+    made.add_app(7, "root.b")
+    app = made.state.applications[7]
+    words = [word_of(SimpleNamespace(member=each)) for each in (app, app.queue)]
+    assert words == ["application 7", "root.b"]
