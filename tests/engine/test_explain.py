@@ -10,6 +10,7 @@ from loomcard.bridge.explanations import Explanations
 from loomcard.engine.explain import ASKS_LISTED
 from loomcard.model.reasons import Reason
 from loomcard.testing import Cluster
+from loomcard.testing.policy_configs import compiled
 from loomcard.wire import messages as r
 from planted_waits import (
     APP,
@@ -18,6 +19,7 @@ from planted_waits import (
     POLICIES,
     RULES,
     Case,
+    at_leaves,
     held,
     planted,
     rounds,
