@@ -121,13 +121,15 @@ def configure(folder: Path, scheduler: str, chosen: Chosen) -> None:
         yarn |= ours(folder, chosen)
     properties(folder / "conf" / "core-site.xml", {**own})
     properties(folder / "conf" / "yarn-site.xml", yarn)
-    # YARN's own tests of CapacityScheduler set: any number of AMs, and all resource types count.
+    # YARN's own tests of CapacityScheduler set: any number of AMs, all resource types count, and a
+    # heartbeat allocates, which is not the default since 3.5.
     capacity = "yarn.scheduler.capacity."
     properties(
         folder / "conf" / "capacity-scheduler.xml",
         {
             capacity + "maximum-am-resource-percent": 1.0,
             capacity + "resource-calculator": DOMINANT,
+            capacity + "schedule-asynchronously.enable": "false",
             capacity + "root.queues": "default",
             capacity + "root.default.capacity": 100,
             capacity + "node-locality-delay": 40,
