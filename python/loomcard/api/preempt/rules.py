@@ -50,9 +50,9 @@ class PreemptionOptions:
 
     ``preempt_after_ms``: for how long a leaf must have wanted its guarantee before containers are
     taken for it, 0: never; ``preempt_grace_ms``: how long a victim's AM has; ``preempt_budget``:
-    the part of the cluster that is taken at once; ``preempt_queue_budget``: the part of what a
-    victim uses beyond its guarantee that it loses at once; ``preempt_cooldown_ms``: how long
-    nothing is taken afterwards.
+    the part of the cluster that is taken at once; ``preempt_queue_budget``: the part of what is
+    lacking that is taken at once, from each leaf by what it uses beyond its guarantee;
+    ``preempt_cooldown_ms``: how long nothing is taken afterwards.
     """
 
     preempt_after_ms: int = 0
@@ -84,7 +84,7 @@ class PreemptionOptions:
 class PreemptionRules:
     """When and how much is taken: a policy's options of these names, after ``preempt_``.
 
-    ``queue_budget``: the part of what a leaf uses beyond its guarantee that may be taken at once.
+    ``queue_budget``: the part of what is lacking that is taken at once.
     """
 
     after_ms: int

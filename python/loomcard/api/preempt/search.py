@@ -56,6 +56,8 @@ def take_back(
             left[search.label] = search.left
         if count:
             memory.rest_ms = now + rules.cooldown_ms
+        if rules.after_ms < EVERY_MS and any(since == now for since in memory.starved.values()):
+            memory.look_ms = now + rules.after_ms
     if memory.starved:
         plan.wake_at(memory.look_ms)
 
@@ -85,11 +87,31 @@ class Search:
         for leaf in partition.leaves.values():
             self._note(leaf)
         self._shares = partition.charged()
-        self.left = rules.budget
         self._held: dict[ShareNode, list[Container]] | None = None  # once it is needed
         self._served = Counter[Ask]()  # in this call, tasks for an ask and for similar ones
         by_need = sorted(partition.leaves.values(), key=self._need)
         self.starved = {word_of(leaf): leaf for leaf in by_need if any(self._claims(leaf))}
+        self._taking = sum(self._lost.values())
+        self.left = rules.budget - self._taking
+        self._due = self._due_now()  # of what is lacking, the part that is taken at once
+        self._excess = sum(map(self._beyond_guarantee, partition.leaves.values()))
+
+    def _due_now(self) -> float:
+        """Return the part of what the starved leaves lack that may be taken at once."""
+        part = self._rules.queue_budget
+        if part == 1:
+            return float("inf")
+        return part * min(self._rules.budget, sum(map(self._lacking, self.starved.values())))
+
+    def _lacking(self, leaf: ShareNode) -> float:
+        """Return how much more of its guarantee a starved leaf wants."""
+        wanted = [0] * len(self._plain[leaf])
+        for ask, count in _kinds(leaf, leaf.wanted).items():
+            add_all([wanted], ask.size.times(count))
+        return min(self._guarantee[leaf] - self._share(leaf), self._partition.share(wanted))
+
+    def _beyond_guarantee(self, leaf: ShareNode) -> float:
+        return max(0.0, self._before[leaf] - self._guarantee[leaf])
 
     def _note(self, leaf: ShareNode) -> None:
         """Count what is being preempted from a leaf, and what is owed to it."""
@@ -155,7 +177,8 @@ class Search:
 
     def take_all(self, before: int = 0) -> int:
         """Take room for each leaf that has been starved long enough: within the budget, or for one
-        task if nothing was taken ``before``. Return how many containers were preempted.
+        task if nothing was taken ``before`` and nothing is being taken. Return how many containers
+        were preempted.
         """
         now, count = self._plan.view.now_ms, 0
         for word, leaf in self.starved.items():
@@ -168,7 +191,7 @@ class Search:
             while not self._plan.spent and (found := self._victims(leaf)):
                 ask, victims = found
                 cost = sum(self._partition.share(container.size) for container in victims)
-                if before + count and cost > self.left + ROUNDING:
+                if (before + count or self._taking) and cost > self.left + ROUNDING:
                     break
                 self.left -= cost
                 self._evict(leaf, ask, victims)
@@ -278,16 +301,15 @@ class Search:
         """Return whether no node above the container, except those above the starved leaf, falls
         below its guarantee. A leaf whose guarantee is less than this container has no claim on it:
         otherwise many small leaves with one container each would keep more than their queue is
-        guaranteed. Nor does a leaf lose more at once than its part. Lent room is not spared.
+        guaranteed. Nor does a leaf lose more at once than its part, in whole containers. Lent room
+        is not spared.
         """
         if self._trees.lent(container):
             return True
         gains, size = set(starved.path()), self._partition.share(container.size)
-        part, lost = self._rules.queue_budget, self._lost.get(victim, 0.0)
-        if part < 1 and lost:
-            excess = self._before[victim] - self._guarantee[victim]
-            if lost + size > part * excess + ROUNDING:
-                return False
+        lost, beyond = self._lost.get(victim, 0.0), self._beyond_guarantee(victim)
+        if lost and beyond and lost >= self._due * beyond / self._excess - ROUNDING:
+            return False
         for node in victim.path():
             if node not in gains and not (node is victim and size > self._guarantee[node]):
                 pairs = zip(self._plain[node], container.size, strict=True)

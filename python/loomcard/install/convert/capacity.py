@@ -501,10 +501,21 @@ class _Converter:
             for path, rule in (leaves | created).items()
         }
         levels = {path: rule for path, rule in levels.items() if rule}
+        for queue in root.leaves():
+            self._applications_per_user(queue, leaves[queue.path])
         if levels:
             options["levels"] = levels
         options |= capacity_preemption(self.made, self.left)
         root.put("options", options, "ordering, user limits, calculator and preemption of the file")
+
+    def _applications_per_user(self, queue: Draft, rules: Mapping[str, Any]) -> None:
+        """A user's part of a leaf's applications is that of its capacity, unless it has none."""
+        most, factor = queue.keys.get("maximum_applications"), float(rules["user_limit_factor"])
+        if most is None or factor < 0:
+            return
+        part = int(most * rules["minimum_user_limit_percent"] * factor / 100)
+        if part < most:
+            queue.put("maximum_applications_per_user", max(1, part), "a user's part of the queue")
 
     def _rules(self, queue: Draft) -> dict[str, Any]:
         rules = dict(LEAF_DEFAULTS)

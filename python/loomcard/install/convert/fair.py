@@ -424,6 +424,8 @@ class _Converter:
             if tag in ("queueMaxResourcesDefault", "queueMaxAMShareDefault"):
                 key = "maximum" if "Resources" in tag else "am_share"
                 self.made.converted(tag, text, root, f"{key} of the queues without one")
+            elif tag == "defaultFairSharePreemptionThreshold" and number(text, tag) == 1:
+                self.made.idle(tag, text, "the whole fair share is taken back")
             else:
                 why, remedy = _why_lost(tag)
                 self.made.lost(tag, text, why, remedy)

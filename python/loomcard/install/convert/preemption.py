@@ -41,6 +41,12 @@ def capacity_preemption(made: Conversion, left: dict[str, str]) -> dict[str, Any
         found = usual if text is None else number(text, name)
         if on:
             options[option] = int(found) if option.endswith("_ms") else float(found)
+            if option == "preempt_after_ms":
+                # The monitor sees a queue after half an interval on average, we after 0.5 s.
+                options |= {
+                    option: max(1, int(found) // 2 - 500),
+                    "preempt_cooldown_ms": int(found),
+                }
         if text is not None and on:
             made.converted(name, text, made.root, f"options: {option}")
         elif text is not None:
@@ -89,9 +95,10 @@ def fair_preemption(
             made.idle(tag, text, "yarn.scheduler.fair.preemption is off: nothing is preempted")
     kill = settings.pop(f"{_FAIR}.waitTimeBeforeKill", None)
     if on and waits:
-        options["preempt_after_ms"] = max(1, min(waits))
-        if kill is not None:
-            options["preempt_grace_ms"] = int(number(kill, "waitTimeBeforeKill"))
+        options["preempt_after_ms"] = max(1, min(waits) - 500)  # it looks once a second
+        grace_ms = 15_000 if kill is None else int(number(kill, "waitTimeBeforeKill"))
+        options |= {"preempt_grace_ms": grace_ms, "preempt_cooldown_ms": 0}
+        options["preempt_budget"] = 1.0  # an application gets all that it lacks at once
     if kill is not None and options:
         made.converted(f"{_FAIR}.waitTimeBeforeKill", kill, made.root, "options: preempt_grace_ms")
     elif kill is not None:

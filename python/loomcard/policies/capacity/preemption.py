@@ -109,6 +109,9 @@ class InsideQueue(Search):
         add_all([total], change)
         return self._level.beyond(user, size, total)
 
+    def _due_now(self) -> float:
+        return float("inf")  # the budget alone counts
+
     def _need(self, leaf: Any) -> tuple[Any, ...]:
         return -leaf.member.priority, leaf.order
 
