@@ -17,7 +17,7 @@ from loomcard.player.play import play
 from loomcard.results.record import RunRecord
 from loomcard.workload.scenario import Scenario
 
-PARTS = ("agreement", "steady", "late")
+PARTS = ("agreement", "steady", "late", "imported")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -38,6 +38,9 @@ def main(arguments: list[str] | None = None) -> None:
         )
     if given.only in (None, "late"):
         document["late"] = stock_schedulers.run_late(either, given.out / "late", notify=_notify)
+    if given.only in (None, "imported"):
+        folder = given.out / "imported"
+        document["imported"] = stock_schedulers.run_imported(play, folder, notify=_notify)
     print(json.dumps(document))
 
 

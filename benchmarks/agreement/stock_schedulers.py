@@ -12,7 +12,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from loomcard.install.convert import convert, written
 from loomcard.results.record import RunRecord
+from loomcard.simulator import Progress
 from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
@@ -28,6 +30,20 @@ ended.
 EVERY_MS: Final = 1_000
 LATE_MS: Final = (16_000, 34_000)
 """In the workload with a late queue: its guarantee has been taken back, and no task has ended."""
+MONITORS: Final = {
+    "capacity": {
+        "yarn.resourcemanager.scheduler.monitor.enable": "true",
+        "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval": "1000",
+        "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill": "3000",
+    },
+    "fair": {
+        "yarn.scheduler.fair.preemption": "true",
+        "yarn.scheduler.fair.waitTimeBeforeKill": "3000",
+    },
+}
+"""What yarn-site.xml says of preemption beside the files to import."""
+IMPORTED_MS: Final = (0, 120_000)
+"""The run with imported files: from the first application on."""
 PAIRS: Final = {"capacity": "stock:capacity", "fair": "stock:fair"}
 
 
@@ -128,6 +144,52 @@ def run_late(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "late.json").write_text(json.dumps(found, indent=1) + "\n")
     return found
+
+
+def run_imported(
+    play: Callable[..., RunRecord], folder: Path, names: Sequence[str] = tuple(PAIRS),
+    notify: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Play a workload under YARN's schedulers with files of their own, and under ours with what
+    `loomcard policy import` makes of these. Return, by name: the part of the samples that agree,
+    for each queue and for all together, and the counts over time.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    room = Path(str(files("benchmarks.agreement"))) / "stock_workloads"
+    scenario = load(room / "imported.yml", seed=1)
+    found = {}
+    for name in names:
+        file = room / f"imported-{name}.xml"
+        policy = folder / f"imported-{name}.yml"
+        policy.write_text(written(convert(file, running=MONITORS[name])), "utf-8")
+        notify(f"{name} with an imported file: loomcard")
+        ours = play(scenario, policy, folder=folder / f"imported-{name}-loomcard", on_progress=_end)
+        notify(f"{name} with an imported file: {PAIRS[name]}")
+        stock = play(
+            scenario, PAIRS[name], stock_file=file, yarn=MONITORS[name], on_progress=_end,
+            folder=folder / f"imported-{name}-stock",
+        )  # fmt: skip
+        found[name] = _samples(ours, stock)
+    (folder / "imported.json").write_text(json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def _end(progress: Progress) -> None:
+    if progress.now_ms > IMPORTED_MS[1]:
+        raise KeyboardInterrupt
+
+
+def _samples(ours: RunRecord, stock: RunRecord) -> dict[str, Any]:
+    times = range(*IMPORTED_MS, EVERY_MS)
+    counts = [(queues_at(ours, at_ms), queues_at(stock, at_ms)) for at_ms in times]
+    near = {q: sum(abs(a[q] - b[q]) <= 1 for a, b in counts) / len(counts) for q in counts[0][0]}
+    return {
+        "agree": agree(ours, stock, IMPORTED_MS),
+        "agree_by_queue": near,
+        "samples": len(counts),
+        "preempted": [sum(row.kind == "preempted" for row in r.containers) for r in (ours, stock)],
+        "counts": {q: [[a[q], b[q]] for a, b in counts] for q in near},
+    }
 
 
 def run_all(

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +47,8 @@ class LocalSettings:
     `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name. `policy` is the
     YAML configuration with which Loomcard starts (None: fifo). `stock_config` is a compiled one;
     stock:capacity and stock:fair get its queues (None: one queue, root.default). `core`, `yarn`
-    and `mapred` are further properties. `environment`: further variables of the cluster's
+    and `mapred` are further properties. `stock_file` is the stock scheduler's own file, in place of
+    what `stock_config` renders. `environment`: further variables of the cluster's
     processes, including the policy process.
     """
 
@@ -63,6 +65,7 @@ class LocalSettings:
     scheduler: str = "loomcard"
     policy: str | Path | None = None
     stock_config: Mapping[str, Any] | None = None
+    stock_file: Path | None = None
     policy_path: tuple[Path, ...] = ()
     core: dict[str, str] = field(default_factory=dict)
     yarn: dict[str, str] = field(default_factory=dict)
@@ -132,6 +135,9 @@ def render_conf(settings: LocalSettings) -> list[Path]:
         ),
     )
     written = render(conf_dir, rendered, settings.policy)
+    if settings.stock_file is not None:
+        named = "fair" if settings.scheduler == "stock:fair" else "capacity"
+        shutil.copyfile(settings.stock_file, conf_dir / f"{named}-scheduler.xml")
     _write_hosts(conf_dir / "hosts", hosts)
     (conf_dir / "java-options").write_text(f'"-Djdk.net.hosts.file={conf_dir / "hosts"}"\n')
     listed = [{"name": machine.name, "capacity": dict(machine.capacity)} for machine in machines]

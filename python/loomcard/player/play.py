@@ -89,6 +89,8 @@ def play(
     on: Literal["local", "docker"] = "local",
     folder: Path,
     config: Mapping[str, Any] | None = None,
+    stock_file: Path | None = None,
+    yarn: Mapping[str, str] | None = None,
     executor: Literal["virtual", "process"] = "virtual",
     work: Literal["sleep", "burn"] = "sleep",
     policy_path: Sequence[Path] = (),
@@ -100,7 +102,8 @@ def play(
     runs, and tell what happened.
 
     `policy` is a YAML configuration, the name of a policy, or stock:capacity, stock:fair or
-    stock:fifo, which get the queues of the compiled `config` where it is given. `executor` virtual:
+    stock:fifo, which get the queues of the compiled `config` where it is given, or their own
+    `stock_file`; `yarn` are further properties of the embedded cluster. `executor` virtual:
     containers wait inside their NodeManager; process: each is a process that does `work`, as on
     docker always. `on_warning` gets one line where the scenario asks for more than this machine
     holds, if its rate was measured, and one where queues stalled. `on_up` is given the embedded
@@ -129,7 +132,7 @@ def play(
             on_warning(said)
         wanted = settings(
             scenario, policy, folder / "cluster", virtual=executor == "virtual", config=config,
-            policy_path=policy_path,
+            stock_file=stock_file, yarn=yarn or {}, policy_path=policy_path,
         )  # fmt: skip
         with LocalCluster(wanted) as cluster:
             on_up(cluster)

@@ -11,6 +11,7 @@ from loomcard.cluster.stock_queues import config_of_queues
 from loomcard.player.process import PlayError
 from loomcard.workload.scenario import Amounts, Scenario, ScenarioApplication
 
+_NOTHING: Mapping[str, str] = {}
 AT_ONCE_MS = 50
 """A real cluster's interval for a heartbeat of 0, which means "every change is seen at once"."""
 
@@ -27,13 +28,16 @@ def settings(
     *,
     virtual: bool,
     config: Mapping[str, Any] | None = None,
+    stock_file: Path | None = None,
+    yarn: Mapping[str, str] = _NOTHING,
     policy_path: Sequence[Path] = (),
 ) -> LocalSettings:
     """The scenario's nodes, racks, amounts, rounding and heartbeats as an embedded cluster.
 
     `policy` is a YAML configuration, the name of a Loomcard policy, or a stock scheduler such as
-    stock:capacity, which gets the queues of the compiled `config`, or else just those that
-    applications name. Raises PlayError where a real cluster cannot be what the scenario says.
+    stock:capacity, which gets its own `stock_file`, else the queues of the compiled `config`, else
+    just those that applications name; `yarn` are further properties. Raises PlayError where a real
+    cluster cannot be what the scenario says.
     """
     stock = is_stock(policy)
     refuse_what_yarn_cannot_hold(scenario, stock=stock)
@@ -52,9 +56,10 @@ def settings(
         minimum_vcores=0 if free else max(1, minimum.get("vcores", 0)),
         scheduler=str(policy) if stock else "loomcard",
         policy=None if stock else policy,
-        stock_config=(config or _queues(scenario)) if stock else None,
+        stock_config=(config or _queues(scenario)) if stock and stock_file is None else None,
+        stock_file=stock_file if stock else None,
         policy_path=tuple(policy_path),
-        yarn=_SHORT_LIVED,
+        yarn=_SHORT_LIVED | dict(yarn),
     )
 
 
