@@ -92,4 +92,8 @@ public final class YarnRecords {
   /** Does nothing: clients get no figures with a queue. */
   public static void setStatistics(QueueInfo info, QueueMetrics metrics) {
   }
+
+  /** Does nothing: clients get neither with a queue. */
+  public static void setPath(QueueInfo info, String path, int mostRunning) {
+  }
 }

@@ -1,5 +1,6 @@
 package org.loomcard.yarn.hadoop;
 
+import java.lang.invoke.MethodHandle;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
@@ -26,6 +27,11 @@ import org.apache.hadoop.yarn.server.utils.BuilderUtils;
  * fields there, or none.
  */
 public final class YarnRecords {
+  private static final MethodHandle SET_PATH =
+      Form.optional(QueueInfo.class, "setQueuePath", String.class);
+  private static final MethodHandle SET_MOST_RUNNING =
+      Form.optional(QueueInfo.class, "setMaxParallelApps", int.class);
+
   private YarnRecords() {
   }
 
@@ -129,6 +135,13 @@ public final class YarnRecords {
         metrics.getPendingVirtualCores(), metrics.getReservedVirtualCores());
     figures.setAllocatedContainers(metrics.getAllocatedContainers());
     figures.setPendingContainers(metrics.getPendingContainers());
+    figures.setReservedContainers(metrics.getReservedContainers());
     info.setQueueStatistics(figures);
+  }
+
+  /** Enters the path of a queue and how many applications may run in it, where clients get them. */
+  public static void setPath(QueueInfo info, String path, int mostRunning) {
+    Form.call(() -> (Object) SET_PATH.invokeExact(info, path));
+    Form.call(() -> (Object) SET_MOST_RUNNING.invokeExact(info, mostRunning));
   }
 }

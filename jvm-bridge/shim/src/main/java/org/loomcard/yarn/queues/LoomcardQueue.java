@@ -287,6 +287,13 @@ public final class LoomcardQueue extends YarnQueue {
     return usage.applications();
   }
 
+  /** How many applications may run here: the least number of the path. */
+  int mostRunning() {
+    int own = spec.maximumRunningApplications;
+    int most = own == QueueSpec.NONE ? Integer.MAX_VALUE : own;
+    return parent == null ? most : Math.min(most, parent.mostRunning());
+  }
+
   public int applicationsOf(String user) {
     return usage.applicationsOf(user);
   }

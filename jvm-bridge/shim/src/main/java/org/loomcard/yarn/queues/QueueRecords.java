@@ -23,11 +23,14 @@ final class QueueRecords {
     long[] share = share(queue);
     long[] maximum = queue.maximum();
     info.setQueueName(queue.path());
-    info.setCapacity(parent == null ? 1f : Amounts.dominantShare(share, share(parent)));
+    info.setCapacity((float) capacity(queue));
     info.setMaximumCapacity(parent == null ? 1f
         : Amounts.dominantShare(maximum, parent.maximum()));
-    info.setCurrentCapacity(Amounts.dominantShare(queue.used(),
-        Amounts.isZero(share) ? maximum : share));
+    double part = partOfRoot(queue);
+    info.setCurrentCapacity(part > 0
+        ? (float) (Amounts.dominantShare(queue.used(), root(queue).maximum()) / part)
+        : Amounts.dominantShare(queue.used(), Amounts.isZero(share) ? maximum : share));
+    YarnRecords.setPath(info, queue.path(), queue.mostRunning());
     info.setQueueState(queue.state());
     info.setAccessibleNodeLabels(queue.getAccessibleNodeLabels());
     info.setDefaultNodeLabelExpression(queue.getDefaultNodeLabelExpression());
@@ -42,6 +45,46 @@ final class QueueRecords {
     return info;
   }
 
+  /** Returns its part of the parent, exactly where that is stated as a part or a weight. */
+  private static double capacity(LoomcardQueue queue) {
+    LoomcardQueue parent = queue.parent();
+    if (parent == null) {
+      return 1;
+    }
+    double weights = weights(parent);
+    if (weights > 0) {
+      return queue.spec().weight / weights;
+    }
+    return queue.spec().guaranteed.isShare()
+        ? (double) queue.spec().guaranteed.ppm / LoomcardQueue.WHOLE
+        : Amounts.dominantShare(share(queue), share(parent));
+  }
+
+  /** Returns its part of the cluster; 0 where it or a queue above it states amounts, or nothing. */
+  private static double partOfRoot(LoomcardQueue queue) {
+    if (queue.parent() == null) {
+      return 1;
+    }
+    boolean isPart = queue.spec().guaranteed.isShare() || weights(queue.parent()) > 0;
+    return isPart ? capacity(queue) * partOfRoot(queue.parent()) : 0;
+  }
+
+  private static LoomcardQueue root(LoomcardQueue queue) {
+    return queue.parent() == null ? queue : root(queue.parent());
+  }
+
+  /** Returns the sum of its children's weights; 0 where one of them states a guarantee. */
+  private static double weights(LoomcardQueue parent) {
+    double weights = 0;
+    for (LoomcardQueue each : parent.children()) {
+      if (!each.spec().guaranteed.isShare() || each.spec().guaranteed.ppm > 0) {
+        return 0;
+      }
+      weights += each.spec().weight;
+    }
+    return weights;
+  }
+
   /**
    * Returns what a queue is guaranteed; where no queue of its level states a guarantee, its part of
    * the parent's by weight, as CapacityScheduler's weights.
@@ -51,14 +94,7 @@ final class QueueRecords {
     if (parent == null) {
       return queue.guaranteed();
     }
-    double weights = 0;
-    for (LoomcardQueue each : parent.children()) {
-      if (!each.spec().guaranteed.isShare() || each.spec().guaranteed.ppm > 0) {
-        return queue.guaranteed();
-      }
-      weights += each.spec().weight;
-    }
-    return Amounts.share(share(parent), (int) Math.round(
-        LoomcardQueue.WHOLE * queue.spec().weight / weights));
+    return weights(parent) == 0 ? queue.guaranteed() : Amounts.share(share(parent),
+        (int) Math.round(LoomcardQueue.WHOLE * capacity(queue)));
   }
 }

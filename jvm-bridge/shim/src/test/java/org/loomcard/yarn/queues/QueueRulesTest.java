@@ -242,7 +242,11 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertEquals("[[0,18,\"QUEUE_MAX\"]]", read().one("outcomes").get(5).toString());
     QueueInfo info = scheduler.getQueueInfo("root", true, true);
     assertEquals(2, info.getChildQueues().size());
-    assertEquals(0.5f, info.getChildQueues().get(0).getMaximumCapacity(), 0.001f);
+    QueueInfo lab = info.getChildQueues().get(0);
+    assertEquals(0.5f, lab.getMaximumCapacity(), 0.001f);
+    assertEquals("by weight, as nobody states a guarantee", 0.5f, lab.getCapacity(), 0);
+    assertEquals("all of its half", 1f, lab.getCurrentCapacity(), 0.001f);
+    assertEquals(0, lab.getQueueStatistics().getReservedContainers());
   }
 
   /**
