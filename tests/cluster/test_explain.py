@@ -5,44 +5,22 @@ exactly what was printed; one unit less changes nothing.
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
-from loomcard.cluster import paths
+from asking import Asker, asker
 from loomcard.cluster.embedded import LocalCluster, LocalSettings
 from loomcard.cluster.embedded_config import Machine
 from waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
-ASKER = Path(__file__).parents[1] / "support" / "Asker.java"
 UNIT = 0.0001
 """The least difference of two percentages in a configuration."""
-
-
-@dataclass
-class Asker:
-    """Unmanaged AMs, by commands to a Java program."""
-
-    process: subprocess.Popen[str]
-
-    def __call__(self, *words: object) -> str:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
-        assert answer, f"{words}: the asker has ended"
-        return answer
-
-    def held(self, app: str) -> int:
-        return int(self("held", app).removeprefix("held "))
 
 
 @dataclass
@@ -55,13 +33,16 @@ class Yarn:
     def apply(self, text: str) -> None:
         self.cluster.rest.apply_policy("version: 1\nkind: policy\n" + text, "case.yml")
 
-    def app(self, queue: str, user: str = "u") -> str:
-        name = self.asker("submit", queue, user)
+    def app(self, queue: str, user: str = "u", kind: str = "YARN") -> str:
+        name = self.asker("submit", queue, user, kind)
         assert name.startswith("application_"), name
         return name
 
-    def ask(self, app: str, memory: int, count: int = 1, *words: str, vcores: int = 1) -> None:
-        assert self.asker("ask", app, 20, memory, vcores, count, *words) == "ok"
+    def ask(
+        self, app: str, memory: int, count: int = 1, *words: str, vcores: int = 1,
+        priority: int = 20,
+    ) -> None:  # fmt: skip
+        assert self.asker("ask", app, priority, memory, vcores, count, *words) == "ok"
 
     def end(self, *apps: str) -> None:
         for app in apps:
@@ -113,6 +94,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
             "loomcard.round.deadline-ms": "10000",
             "loomcard.swap.deadline-ms": "120000",
             "loomcard.restart.backoff-ms": "8000",
+            "yarn.nodemanager.disk-health-checker.interval-ms": "500",
         },
     )
     with LocalCluster(settings) as running:
@@ -122,22 +104,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
         rows = {"nodeToLabels": [{"nodeId": "n3", "labels": ["gpu"]}]}
         for path, body in (("add-node-labels", labels), ("replace-node-to-labels", rows)):
             assert requests.post(url + path, json=body, params=user, timeout=60).ok
-        java = str(paths.java_home() / "bin" / "java")
-        classes = f"{running.conf_dir}:{paths.jars()}/*"
-        options = ["-XX:TieredStopAtLevel=1", *running.client_options, "-cp", classes]
-        with (
-            (folder / "asker.log").open("w") as log,
-            subprocess.Popen(
-                [java, *options, str(ASKER)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env=os.environ | {"HADOOP_CONF_DIR": str(running.conf_dir)},
-            ) as process,
-        ):
-            yield Yarn(running, Asker(process))
-            process.kill()
+        with asker(running, folder) as program:
+            yield Yarn(running, program)
 
 
 def less(to: str) -> str:
@@ -462,6 +430,58 @@ def test_strict_shares(yarn: Yarn) -> None:
     yarn.end(app, *others)
 
 
+def test_slots(yarn: Yarn) -> None:
+    """Every slot is taken while room is free; the end of any container frees one."""
+    yarn.apply("policy: fifo\nqueues: {a: {policy: slots, options: {slots_per_node: 2}}}\n")
+    first = fills(yarn, 128, 2, queue="root.a")
+    second = fills(yarn, 128, 2, queue="root.a")
+    app = yarn.app("root.a")
+    yarn.ask(app, 128)
+    found = yarn.explained(app, "SLOTS")
+    assert "policy slots of root.a (slots 6, free slots 2)" in found["sentence"]  # two of gpu
+    yarn.holds(app, 0)
+    yarn.asker("release", first)
+    yarn.holds(app, 1)
+    yarn.end(first, second, app)
+
+
+def test_reduces_wait_for_maps(yarn: Yarn) -> None:
+    """No map has finished, so no reduce may start; the counts of the job are named."""
+    yarn.apply("policy: fifo\nqueues: {a: {policy: coupling, options: {maps: fair}}}\n")
+    app = yarn.app("root.a", kind="MAPREDUCE")
+    yarn.ask(app, 128, 2)
+    yarn.ask(app, 256, 1, priority=10)
+    yarn.holds(app, 2)
+    found = yarn.explained(app, "MAPS_FIRST")
+    assert (
+        "policy coupling of root.a (maps 2, finished 0, reduces 1, started 0" in (found["sentence"])
+    )
+    other = yarn.app("root.a")  # whose type has no maps: it is not coupled
+    yarn.ask(other, 256, 1, priority=10)
+    yarn.holds(other, 1)
+    yarn.end(app, other)
+
+
+def test_quota_of_large_jobs(yarn: Yarn) -> None:
+    """A tenth is kept for small jobs: a large one waits although room is free, a small one gets
+    it.
+    """
+    yarn.apply(
+        "policy: fifo\nqueues: {a: {policy: dress,"
+        " options: {dmin: 0.1, order: submission, eager: false}}}\n"
+    )
+    large = yarn.app("root.a")
+    yarn.ask(large, 128, 128)
+    found = yarn.explained(large, "RESERVED")
+    assert "category LD" in found["sentence"]
+    assert "the category's quota is" in found["sentence"]
+    small = yarn.app("root.a")
+    yarn.ask(small, 128, 2)
+    yarn.holds(small, 2)
+    yarn.explained(large, "RESERVED")
+    yarn.end(large, small)
+
+
 # What only Java knows
 
 
@@ -490,6 +510,26 @@ def test_lost_node(yarn: Yarn) -> None:
     wait_until(lambda: "n3" in yarn.cluster.rest.explain(app)["sentence"], "the lost node is named")
     assert "label gpu" in found["sentence"]
     yarn.cluster.command("start-node n3")
+    yarn.holds(app, 1)
+    yarn.end(app)
+
+
+def test_unhealthy_node(yarn: Yarn) -> None:
+    """The only node of the label has no folder to work in: it is named with its state and what it
+    reports, until its folder is back.
+    """
+    yarn.apply(FIFO)
+    app = yarn.app("root.a")
+    (local,) = yarn.cluster.run_dir.rglob("n3/local")
+    aside = local.with_name("aside")
+    local.rename(aside)
+    local.touch()  # a file in place of the folder
+    yarn.ask(app, 512, 1, "label=gpu")
+    yarn.explained(app, "NO_NODE")
+    said = lambda: yarn.cluster.rest.explain(app)["sentence"]  # noqa: E731
+    wait_until(lambda: "n3" in said() and "UNHEALTHY" in said(), "the node is named")
+    local.unlink()
+    aside.rename(local)
     yarn.holds(app, 1)
     yarn.end(app)
 

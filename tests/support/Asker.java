@@ -109,7 +109,7 @@ public final class Asker {
   private static String answer(YarnClient client, String[] words) throws Exception {
     switch (words[0]) {
       case "submit":
-        return submit(client, words[1], words[2]);
+        return submit(words[1], words[2], words.length > 3 ? words[3] : null);
       case "master":
         return submitMaster(client, words[1], words[2], Integer.parseInt(words[3]));
       case "ask":
@@ -169,7 +169,8 @@ public final class Asker {
     }
   }
 
-  private static String submit(YarnClient client, String queue, String user) throws Exception {
+  /** submit QUEUE USER [TYPE]. */
+  private static String submit(String queue, String user, String type) throws Exception {
     UserGroupInformation submitter = UserGroupInformation.createRemoteUser(user);
     return submitter.doAs((PrivilegedExceptionAction<String>) () -> {
       YarnClient own = YarnClient.createYarnClient();
@@ -180,6 +181,7 @@ public final class Asker {
       ApplicationId id = context.getApplicationId();
       context.setApplicationName(id.toString());
       context.setQueue(queue);
+      context.setApplicationType(type);
       context.setUnmanagedAM(true);
       context.setMaxAppAttempts(1);
       context.setAMContainerSpec(ContainerLaunchContext.newInstance(null, null, null, null, null,
