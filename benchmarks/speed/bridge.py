@@ -5,8 +5,10 @@ all of them. docs/benchmarks/speed.md says what is measured and what is not. Run
 bench`.
 """
 
+import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,11 +24,16 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from benchmarks.speed import ask_trace
 from benchmarks.speed.bridge_figures import Window, of_phase, ratios, rows, spread
+from benchmarks.speed.traced_process import read_stamps, trace_launcher
+from loomcard.api.registry import built_in
 from loomcard.config import canonical_json, compile_config
+from loomcard.config.catalog import catalog
 
 OURS = "loomcard"
-THEIRS = "capacity"
+THEIRS = ("capacity", "capacity-async")
+"""CapacityScheduler: it decides at heartbeats, or in threads of its own (the default of 3.5)."""
 MAIN = "org.loomcard.yarn.bench.BridgeBenchmark"
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "jvm-bridge" / "bench" / "target"
@@ -36,22 +43,52 @@ QUEUES = 4
 # The task of both schedulers. `full` is warm: the JIT needs 25-40 s of churn on two cores.
 FULL = {
     "nodes": 1000, "slots": 40, "applications": 200, "warm_s": 45, "windows": 4, "window_s": 5,
-    "settle_s": 15, "paced_windows": 4, "paced_window_s": 8,
+    "settle_s": 15, "paced_windows": 4, "light_windows": 4,
+    "paced_window_s": 8,
 }  # fmt: skip
 QUICK = {
     "nodes": 100, "slots": 20, "applications": 20, "warm_s": 5, "windows": 2, "window_s": 2,
-    "settle_s": 12, "paced_windows": 1, "paced_window_s": 4,
+    "settle_s": 12, "paced_windows": 1, "light_windows": 1,
+    "paced_window_s": 4,
 }  # fmt: skip
 
-POLICIES = {
-    "drf": ("drf", "drf"),
-    "hdrf": ("hdrf", None),
-    "dress": ("drf", "dress"),
-    "dress_ticks": ("drf", "dress, options: {eager: false}"),
-}
-"""What `--policy` measures: the policy between the queues, and the one in each leaf (None: the same
+EACH = {"a leaf": ("drf", "{name}"), "members": ("{name}", "{name}"), "a subtree": ("{name}", None)}
+"""By what a policy governs: the policy between the queues, and the one in each leaf (None: the same
 instance schedules the leaves).
 """
+STAGES = [
+    {"id": "scan", "priority": 1, "tasks": 20_000, "ms": 9_000, "size": [1024, 1]},
+    {"id": "join", "priority": 2, "tasks": 1_000, "ms": 9_000, "size": [1024, 1], "after": [0]},
+]
+MAPREDUCE = [
+    {"id": "map", "priority": 20, "tasks": 20_000, "ms": 9_000, "size": [1024, 1]},
+    {"id": "reduce", "priority": 10, "tasks": 2_000, "ms": 9_000, "size": [1024, 1], "after": [0]},
+]
+
+
+def policies() -> dict[str, tuple[str, str | None]]:
+    """Return what `--policy` measures: each built-in policy, and `dress` as its paper has it."""
+    found = {}
+    for entry in catalog():
+        if entry.name in built_in():
+            root, leaf = EACH[entry.governs]
+            found[entry.name] = root.format(name=entry.name), leaf and leaf.format(name=entry.name)
+    return found | {"dress_ticks": ("drf", "dress, options: {eager: false}")}
+
+
+def application_settings(policy: str) -> list[str]:
+    """Return what the bench's applications are: maps and reduces for `coupling`, jobs that describe
+    their stages for policies that weigh what remains, and plain ones for all others.
+    """
+    if policy == "coupling":
+        stages = _hint(MAPREDUCE)
+        return ["application_type=MAPREDUCE", f"stages={stages}", "reduce_every=10"]
+    weighs = policy in ("carbyne", "clairvoyant", "sjf", "srtf", "tetris")
+    return [f"stages={_hint(STAGES)}"] if weighs else []
+
+
+def _hint(stages: Sequence[object]) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(stages)).decode().rstrip("=")
 
 
 class BenchError(Exception):
@@ -59,8 +96,8 @@ class BenchError(Exception):
 
 
 def policy_yaml(policy: str, queues: int) -> str:
-    """Return the YAML of one of POLICIES over `queues` leaf queues of equal guarantee."""
-    root, leaf = POLICIES[policy]
+    """Return the YAML of one of `policies()` over `queues` leaf queues of equal guarantee."""
+    root, leaf = policies()[policy]
     lines = ["version: 1", "kind: policy", f"policy: {root}", "queues:"]
     inside = "" if leaf is None else f"policy: {leaf}, "
     lines += [f"  q{i}: {{{inside}guaranteed: {100 // queues}%}}" for i in range(queues)]
@@ -69,8 +106,8 @@ def policy_yaml(policy: str, queues: int) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """What every JVM gets: the load, its heap, our policy, the place of our journal, and the
-    interpreter of the policy process.
+    """What every JVM gets: the load, its heap, our policy, the place of our journal, the
+    interpreter of the policy process, and where to leave the steps of our asks.
     """
 
     load: dict[str, int]
@@ -78,6 +115,7 @@ class Trial:
     policy: str = "drf"
     journal: Path | None = None
     python: Path = Path(sys.executable)
+    trace: Path | None = None
 
 
 def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
@@ -91,13 +129,18 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
     command += ["-cp", os.pathsep.join([*map(str, own), jars.read_text()]), MAIN]
     command += [f"scheduler={scheduler}", f"folder={folder}", f"queues={QUEUES}"]
     command += [f"{name}={value}" for name, value in trial.load.items()]
+    command += application_settings(trial.policy)
     if scheduler == OURS:
         config = folder / "setup.json"
         config.write_text(
             canonical_json(compile_config(policy_yaml(trial.policy, QUEUES), "bench.yml"))
         )
         command.append(f"conf:loomcard.setup.path={config}")
-        command.append(f"conf:loomcard.python={trial.python.absolute()}")
+        python = trial.python.absolute()
+        if trial.trace is not None:
+            command.append(f"trace={trial.trace / 'java.trace'}")
+            python = trace_launcher(python, trial.trace, ROOT)
+        command.append(f"conf:loomcard.python={python}")
         # The bench measures speed: a second of a busy machine shall not end in the fallback.
         command.append("conf:loomcard.round.deadline-ms=10000")
         command.append("conf:loomcard.round.hard-deadline-ms=30000")
@@ -182,7 +225,7 @@ def main(
     ] = False,
     rounds: Annotated[int, typer.Option(help="JVMs of each scheduler.", min=1)] = 3,
     fair: Annotated[bool, typer.Option(help="Measure FairScheduler too.")] = False,
-    policy: Annotated[str, typer.Option(help=f"One of {', '.join(POLICIES)}.")] = "drf",
+    policy: Annotated[str, typer.Option(help="A built-in policy, or dress_ticks.")] = "drf",
     nodes: Annotated[int | None, typer.Option(help="NodeManagers.", min=1)] = None,
     applications: Annotated[int | None, typer.Option(help="Running masters.", min=1)] = None,
     slots: Annotated[int | None, typer.Option(help="1 GB slots of a node.", min=5)] = None,
@@ -196,27 +239,44 @@ def main(
     out: Annotated[
         Path | None, typer.Option(help="Write every window here, as JSON lines.")
     ] = None,
+    trace: Annotated[
+        bool, typer.Option(help="Show where the time of an ask goes; our scheduler alone, once.")
+    ] = False,
 ) -> None:
     """Measure a policy through the bridge against CapacityScheduler; the last line is JSON."""
-    if policy not in POLICIES:
-        raise typer.BadParameter(f"{policy!r}: expected one of {', '.join(POLICIES)}")
+    if policy not in policies():
+        raise typer.BadParameter(f"{policy!r}: expected one of {', '.join(policies())}")
     sizes = {"nodes": nodes, "applications": applications, "slots": slots}
     load = (QUICK if quick else FULL) | {k: v for k, v in sizes.items() if v is not None}
-    trial = Trial(load, heap, policy, journal, python)
-    schedulers = [THEIRS, OURS, *(["fair"] if fair else [])]
+    theirs = [*THEIRS, *(["fair"] if fair else [])]
+    folder = Path(tempfile.mkdtemp(prefix="loomcard-trace-")) if trace else None
+    trial = Trial(load, heap, policy, journal, python, folder)
+    schedulers = [OURS] if trace else [*theirs, OURS]
     # If a signal ends the bench, it still ends its JVM.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     windows = []
     try:
-        for window in run(schedulers, 1 if quick else rounds, trial):
+        for window in run(schedulers, 1 if quick or trace else rounds, trial):
             windows.append(window)
             if out is not None:
                 out.write_bytes(b"".join(msgspec.json.encode(w) + b"\n" for w in windows))
     except BenchError as error:
         typer.echo(f"bench: {error}", err=True)
         raise typer.Exit(1) from None
-    Console(width=None if sys.stdout.isatty() else 120).print(table(windows, schedulers))
-    print(json.dumps(ratios(windows, OURS, THEIRS)))
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(table(windows, schedulers))
+    if folder is not None:
+        show_trace(folder, console)
+        return
+    print(json.dumps(ratios(windows, OURS, theirs)))
+
+
+def show_trace(folder: Path, console: Console) -> None:
+    """Print the steps of an ask at each load, and remove the folder."""
+    asks = ask_trace.join(folder / "java.trace", read_stamps(folder / "python.trace"))
+    for phase, containers in asks.items():
+        console.print(ask_trace.table(phase, containers))
+    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

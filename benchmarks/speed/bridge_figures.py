@@ -13,9 +13,9 @@ GROUPS = ("scheduler", "round", "python", "dispatcher", "masters", "gc", "other"
 class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One window of a measurement in one JVM, as the Java side prints it.
 
-    `cpu_seconds` is by group of threads; `wait_ms` has p50, p99 and max from ask to allocate (paced
-    phase only); `decided` counts our allocations since the start by the part that decided, and the
-    refusals.
+    `cpu_seconds` is by group of threads; `wait_ms` has p50, p99 and max from ask to allocate (not
+    saturated); `rounds` counts our rounds; `decided` counts our allocations since the start by the
+    part that decided, and the refusals.
     """
 
     scheduler: str
@@ -26,6 +26,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     node_updates: int
     cpu_seconds: dict[str, float]
     wait_ms: dict[str, float]
+    rounds: int = 0
     decided: dict[str, int] = {}
     round: int = 0
 
@@ -55,6 +56,9 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 Figure = Callable[[Window], float]
 
+HIGHER = frozenset({"allocations_per_s", "node_updates_per_s"})
+"""The figures of which more is better."""
+
 # name in the last line -> (phase in which it is measured, figure)
 RATIOS: dict[str, tuple[str, Figure]] = {
     "allocations_per_s": ("saturated", Window.allocations_per_s),
@@ -62,6 +66,8 @@ RATIOS: dict[str, tuple[str, Figure]] = {
     "cpu_per_allocation": ("saturated", Window.cpu_us_per_allocation),
     "ask_to_allocated_p99": ("paced", lambda window: window.wait("p99")),
     "cpu_per_allocation_paced": ("paced", Window.cpu_us_per_allocation),
+    "ask_to_allocated_p99_light": ("light", lambda window: window.wait("p99")),
+    "cpu_per_allocation_light": ("light", Window.cpu_us_per_allocation),
 }
 
 
@@ -76,16 +82,30 @@ def of_phase(windows: Sequence[Window], scheduler: str, phase: str) -> list[Wind
     return sorted(chosen, key=lambda w: (w.round, w.window))
 
 
-def ratios(windows: Sequence[Window], ours: str, theirs: str) -> dict[str, dict[str, float]]:
-    """Return our figures divided by theirs; window i of a round is paired with window i of that
-    round.
+def ratios(
+    windows: Sequence[Window], ours: str, theirs: Sequence[str]
+) -> dict[str, dict[str, float | str]]:
+    """Return our figures divided by those of the best of the others, measure by measure, and who
+    that is; window i of a round is paired with window i of that round.
     """
     result = {}
     for name, (phase, figure) in RATIOS.items():
-        pairs = zip(of_phase(windows, ours, phase), of_phase(windows, theirs, phase), strict=True)
+        best = _best(windows, name, theirs)
+        pairs = zip(of_phase(windows, ours, phase), of_phase(windows, best, phase), strict=True)
         values = [figure(mine) / figure(their) for mine, their in pairs]
-        result[name] = {key: round(value, 3) for key, value in spread(values).items()}
+        rounded = {key: round(value, 3) for key, value in spread(values).items()}
+        result[name] = {**rounded, "to": best}
     return result
+
+
+def _best(windows: Sequence[Window], name: str, schedulers: Sequence[str]) -> str:
+    """Return whose median of a figure is best."""
+    phase, figure = RATIOS[name]
+
+    def median(scheduler: str) -> float:
+        return statistics.median(map(figure, of_phase(windows, scheduler, phase)))
+
+    return (max if name in HIGHER else min)(schedulers, key=median)
 
 
 def rows(windows: Sequence[Window]) -> list[tuple[str, str, Figure]]:
@@ -99,13 +119,16 @@ def rows(windows: Sequence[Window]) -> list[tuple[str, str, Figure]]:
     for group in (g for g in GROUPS if g in used):
         title = f"  {group} us" + (" (not counted)" if group in NOT_COUNTED else "")
         table.append((title, "saturated", _group(group)))
-    table += [
-        ("paced allocations/s", "paced", Window.allocations_per_s),
-        ("ask to allocated p50 ms", "paced", lambda window: window.wait("p50")),
-        ("ask to allocated p99 ms", "paced", lambda window: window.wait("p99")),
-        ("paced CPU us/allocation", "paced", Window.cpu_us_per_allocation),
-    ]
-    return table
+    for phase in ("paced", "light"):
+        table += [
+            (f"{phase} allocations/s", phase, Window.allocations_per_s),
+            ("  ask to allocated p50 ms", phase, lambda window: window.wait("p50")),
+            ("  ask to allocated p99 ms", phase, lambda window: window.wait("p99")),
+            ("  CPU us/allocation", phase, Window.cpu_us_per_allocation),
+            ("  rounds/s", phase, lambda window: window.rounds / window.seconds),
+        ]
+    measured = {window.phase for window in windows}
+    return [row for row in table if row[1] in measured]
 
 
 def _group(group: str) -> Figure:

@@ -1,10 +1,16 @@
 package org.loomcard.yarn.bench;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.loomcard.yarn.rounds.RoundSteps;
 
 /**
  * Counts allocations and measures the time from ask to allocation. An allocation is the moment at
@@ -16,6 +22,9 @@ final class AllocationWatch {
   private final LongAdder allocations = new LongAdder();
   private long[] waits = new long[1 << 16];
   private int waited;
+  private String phase;
+  private volatile RoundSteps steps;
+  private final List<String> traced = new ArrayList<>();
 
   void add(SimulatedMaster master) {
     masters.put(master.attempt(), master);
@@ -29,7 +38,28 @@ final class AllocationWatch {
     long asked = master == null ? SimulatedMaster.NOT_TIMED : master.takeAskTime();
     if (asked != SimulatedMaster.NOT_TIMED) {
       record(now - asked);
+      if (steps != null) {
+        trace(asked, now);
+      }
     }
+  }
+
+  /** Begins to note the steps of each container; null: ends it. */
+  synchronized void trace(String name, RoundSteps ours) {
+    phase = name;
+    steps = ours;
+  }
+
+  /** Only our round thread allocates, so the steps are those of its present round. */
+  private synchronized void trace(long asked, long now) {
+    if (steps != null) {
+      traced.add(phase + "," + asked + "," + steps.woken + "," + steps.begun + "," + steps.sent
+          + "," + steps.replied + "," + steps.read + "," + now);
+    }
+  }
+
+  synchronized void writeTrace(Path file) throws IOException {
+    Files.write(file, traced);
   }
 
   long allocations() {

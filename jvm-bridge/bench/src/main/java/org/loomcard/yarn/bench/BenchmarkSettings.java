@@ -21,6 +21,14 @@ final class BenchmarkSettings {
   final int settleSeconds;
   final int pacedWindows;
   final int pacedWindowSeconds;
+  final int lightWindows;
+  /** The applications' type, and what their AMs' environment says of their stages. */
+  final String applicationType;
+  final String stages;
+  /** Every so many asks of a master are for a reduce; 0: none, and no ask is for a map. */
+  final int reduceEvery;
+  /** Where to write the steps of each ask of ours that was served; null: nowhere. */
+  final String trace;
   /** Settings of the configuration, given as {@code conf:NAME=VALUE}. */
   final Map<String, String> configuration = new TreeMap<>();
 
@@ -52,6 +60,12 @@ final class BenchmarkSettings {
     settleSeconds = number("settle_s", 15);
     pacedWindows = number("paced_windows", 4);
     pacedWindowSeconds = number("paced_window_s", 8);
+    lightWindows = number("light_windows", 4);
+    applicationType = given.getOrDefault("application_type", "LOAD");
+    given.remove("application_type");
+    stages = given.remove("stages");
+    reduceEvery = number("reduce_every", 0);
+    trace = given.remove("trace");
     if (!given.isEmpty()) {
       throw new IllegalArgumentException("unknown arguments " + given.keySet());
     }

@@ -2,16 +2,20 @@ package org.loomcard.yarn.bench;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Paths;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.util.ExitUtil;
 import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.metrics.ShimMetrics;
+import org.loomcard.yarn.rounds.RoundSteps;
 
 /**
  * Loads one scheduler in this JVM: fills a cluster, warms up, then measures windows in the
- * saturated and in the paced phase. Prints one JSON object per window on standard output.
+ * saturated, the paced and the light phase. Prints one JSON object per window on standard output.
  */
 public final class BridgeBenchmark {
   private static final double NANOS_PER_MS = 1e6;
@@ -43,19 +47,39 @@ public final class BridgeBenchmark {
     System.exit(status);
   }
 
-  private void run() throws InterruptedException, JsonProcessingException {
+  private void run() throws InterruptedException, IOException {
     cluster.fill();
     cluster.nodeDriver.enter(NodeDriver.Phase.SATURATED);
     Thread.sleep(settings.warmSeconds * MS);
     for (int i = 0; i < settings.windows; i++) {
       measure("saturated", i, settings.windowSeconds);
     }
-    cluster.masterDriver.throttle();
     cluster.nodeDriver.enter(NodeDriver.Phase.PACED);
-    Thread.sleep(settings.settleSeconds * MS);
-    for (int i = 0; i < settings.pacedWindows; i++) {
-      measure("paced", i, settings.pacedWindowSeconds);
+    measure(MasterDriver.Load.PACED, settings.pacedWindows);
+    measure(MasterDriver.Load.LIGHT, settings.lightWindows);
+    if (settings.trace != null) {
+      cluster.watch.writeTrace(Paths.get(settings.trace));
     }
+  }
+
+  private void measure(MasterDriver.Load load, int windows)
+      throws InterruptedException, JsonProcessingException {
+    if (windows == 0) {
+      return;
+    }
+    cluster.masterDriver.enter(load);
+    Thread.sleep(settings.settleSeconds * MS);
+    cluster.watch.trace(load.name().toLowerCase(Locale.ROOT), steps());
+    for (int i = 0; i < windows; i++) {
+      measure(load.name().toLowerCase(Locale.ROOT), i, settings.pacedWindowSeconds);
+    }
+    cluster.watch.trace(null, null);
+  }
+
+  /** The steps of our rounds; null where they are not wanted. */
+  private RoundSteps steps() {
+    return settings.trace == null ? null
+        : ((LoomcardScheduler) cluster.scheduler()).bridge().status().counters.steps();
   }
 
   private void measure(String phase, int window, int seconds)
@@ -64,6 +88,7 @@ public final class BridgeBenchmark {
     CpuUse cpu = CpuUse.now();
     long allocations = cluster.watch.allocations();
     long updates = cluster.nodeDriver.updates();
+    long rounds = rounds();
     long start = System.nanoTime();
     Thread.sleep(seconds * MS);
     long nanos = System.nanoTime() - start;
@@ -76,9 +101,15 @@ public final class BridgeBenchmark {
     line.put("node_updates", cluster.nodeDriver.updates() - updates);
     line.put("cpu_seconds", CpuUse.now().since(cpu));
     line.put("wait_ms", quantiles(cluster.watch.drain()));
+    line.put("rounds", rounds() - rounds);
     line.put("decided", decided());
     cluster.masterDriver.check();
     System.out.println(json.writeValueAsString(line));
+  }
+
+  private long rounds() {
+    return cluster.scheduler() instanceof LoomcardScheduler
+        ? ((LoomcardScheduler) cluster.scheduler()).bridge().status().counters.rounds() : 0;
   }
 
   /**

@@ -33,8 +33,11 @@ final class SchedulerConfiguration {
     }
     conf.setInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB,
         BenchmarkSettings.MEMORY_MB_PER_SLOT);
-    if ("capacity".equals(settings.scheduler)) {
+    if (settings.scheduler.startsWith("capacity")) {
       capacity(conf, settings);
+      // Explicit for both: the default differs between Hadoop lines.
+      conf.setBoolean("yarn.scheduler.capacity.schedule-asynchronously.enable",
+          "capacity-async".equals(settings.scheduler));
     } else if ("fair".equals(settings.scheduler)) {
       fair(conf, settings, folder);
     } else if (settings.scheduler.startsWith("loomcard")) {
@@ -43,7 +46,7 @@ final class SchedulerConfiguration {
       conf.set("loomcard.state.dir", folder + "/state");
     } else {
       throw new IllegalArgumentException("scheduler=" + settings.scheduler
-          + ": expected capacity, fair, loomcard or loomcard-watched");
+          + ": expected capacity, capacity-async, fair, loomcard or loomcard-watched");
     }
     settings.configuration.forEach(conf::set);
     return conf;

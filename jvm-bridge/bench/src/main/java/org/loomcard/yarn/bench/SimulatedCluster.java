@@ -3,6 +3,7 @@ package org.loomcard.yarn.bench;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.apache.hadoop.yarn.api.protocolrecords.SubmitApplicationRequest;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
@@ -52,7 +53,8 @@ final class SimulatedCluster {
     List<SimulatedMaster> masters = new ArrayList<>();
     for (int i = 0; i < settings.applications; i++) {
       SimulatedMaster master = new SimulatedMaster(manager.getApplicationMasterService(),
-          submit(SchedulerConfiguration.queue(i % settings.queues)), nodeDriver);
+          submit(SchedulerConfiguration.queue(i % settings.queues)), nodeDriver,
+          settings.reduceEvery);
       master.register();
       watch.add(master);
       masters.add(master);
@@ -87,11 +89,14 @@ final class SimulatedCluster {
   private RMAppAttempt submit(String queue) throws Exception {
     RMContext context = manager.getRMContext();
     ApplicationId id = manager.getClientRMService().getNewApplication(null).getApplicationId();
+    Map<String, String> environment = settings.stages == null ? Collections.emptyMap()
+        : Collections.singletonMap("LOOMCARD_DAG", settings.stages);
     ApplicationSubmissionContext submission = ApplicationSubmissionContext.newInstance(id, "load",
         queue, Priority.newInstance(0), ContainerLaunchContext.newInstance(Collections.emptyMap(),
-            Collections.emptyMap(), Collections.emptyList(), Collections.emptyMap(), null,
+            environment, Collections.emptyList(), Collections.emptyMap(), null,
             Collections.emptyMap()),
-        true, false, 1, Resource.newInstance(BenchmarkSettings.MEMORY_MB_PER_SLOT, 1), "LOAD");
+        true, false, 1, Resource.newInstance(BenchmarkSettings.MEMORY_MB_PER_SLOT, 1),
+        settings.applicationType);
     manager.getClientRMService().submitApplication(
         SubmitApplicationRequest.newInstance(submission));
     RMApp application = context.getRMApps().get(id);

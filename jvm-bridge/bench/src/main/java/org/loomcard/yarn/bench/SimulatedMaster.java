@@ -2,6 +2,7 @@ package org.loomcard.yarn.bench;
 
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -19,22 +20,28 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 /** An unmanaged application master that talks to the RM's own ApplicationMasterService. */
 final class SimulatedMaster {
   static final long NOT_TIMED = -1;
+  /** MapReduce's AM asks for maps and reduces at these priorities. */
+  private static final int MAP = 20;
+  private static final int REDUCE = 10;
+  private static final int PRIORITY = 1;
 
   private final ApplicationMasterService service;
   private final ApplicationAttemptId attempt;
   private final UserGroupInformation user;
   private final NodeDriver nodes;
   private final Resource size = Resource.newInstance(BenchmarkSettings.MEMORY_MB_PER_SLOT, 1);
-  private final Priority priority = Priority.newInstance(1);
+  private final int reduceEvery;
+  private int asks;
   /** Pairs (time of the ask, containers of it not yet allocated), oldest first. */
   private final ArrayDeque<long[]> waiting = new ArrayDeque<>();
   private int responseId;
 
-  SimulatedMaster(ApplicationMasterService service, RMAppAttempt rmAttempt, NodeDriver nodes)
-      throws Exception {
+  SimulatedMaster(ApplicationMasterService service, RMAppAttempt rmAttempt, NodeDriver nodes,
+      int reduceEvery) throws Exception {
     this.service = service;
     this.attempt = rmAttempt.getAppAttemptId();
     this.nodes = nodes;
+    this.reduceEvery = reduceEvery;
     user = UserGroupInformation.createRemoteUser(attempt.toString());
     user.addTokenIdentifier(rmAttempt.getAMRMToken().decodeIdentifier());
   }
@@ -85,15 +92,23 @@ final class SimulatedMaster {
   }
 
   private void allocate(int count) throws Exception {
-    List<ResourceRequest> asks = Collections.singletonList(
-        ResourceRequest.newInstance(priority, ResourceRequest.ANY, size, count));
+    List<ResourceRequest> rows = new ArrayList<>();
+    rows.add(row(reduceEvery == 0 ? PRIORITY : MAP, count));
+    if (reduceEvery > 0 && ++asks % reduceEvery == 0) {
+      rows.add(row(REDUCE, 1)); // not timed: a rule may keep it waiting for maps
+    }
     AllocateRequest request = AllocateRequest.newInstance(
-        responseId, 0.5f, asks, Collections.emptyList(), null);
+        responseId, 0.5f, rows, Collections.emptyList(), null);
     AllocateResponse response = as(() -> service.allocate(request));
     responseId = response.getResponseId();
     for (Container container : response.getAllocatedContainers()) {
       nodes.node(container.getNodeId()).launch(container.getId());
     }
+  }
+
+  private ResourceRequest row(int priority, int count) {
+    return ResourceRequest.newInstance(Priority.newInstance(priority), ResourceRequest.ANY, size,
+        count);
   }
 
   private <T> T as(PrivilegedExceptionAction<T> action) throws Exception {

@@ -166,6 +166,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
   }
 
   private void turnOnce() {
+    counters.steps().woken = System.nanoTime();
     long ticket = barrier.ticket();
     throttle.take();
     try {
@@ -230,6 +231,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       if (rounds.mayDelay() && config.inlineWaitMs == 0) {
         throttle.delay(rounds.lastRecords(), scheduler::hasDemand);
       }
+      counters.steps().begun = System.nanoTime();
       round();
     }
     explain();

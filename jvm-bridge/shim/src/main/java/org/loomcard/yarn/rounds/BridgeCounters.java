@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class BridgeCounters {
   private final AtomicLong allocatedByFallback = new AtomicLong();
+  private final RoundSteps steps = new RoundSteps();
   public volatile long rounds;
   volatile long records;
   public volatile long lastRoundMicros;
@@ -26,6 +27,11 @@ public final class BridgeCounters {
   public volatile long stalls;
 
   public BridgeCounters() {
+  }
+
+  /** The steps of the present round; for code that the round thread runs. */
+  public RoundSteps steps() {
+    return steps;
   }
 
   /** Rounds in which the policy was called. */

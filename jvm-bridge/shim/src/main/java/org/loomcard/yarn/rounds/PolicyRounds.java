@@ -188,7 +188,7 @@ public final class PolicyRounds {
     String text = batch.finish();
     history.add(text);
     long extraMs = snapshot ? batch.count() * config.roundSnapshotMicros / 1000 : 0;
-    long begin = System.nanoTime();
+    long begin = counters.steps().sent = System.nanoTime();
     String reply;
     int byFallback = 0;
     overdueFallback.begin(config.roundDeadlineMs);
@@ -197,11 +197,13 @@ public final class PolicyRounds {
     } finally {
       byFallback = overdueFallback.end();
     }
-    long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+    long replied = counters.steps().replied = System.nanoTime();
+    long tookMs = TimeUnit.NANOSECONDS.toMillis(replied - begin);
     boolean slow = tookMs > config.roundDeadlineMs + extraMs;
     PlanMessage plan = read(reply);
     history.add(reply);
     counters.rounds++;
+    counters.steps().read = System.nanoTime();
     RoundResult end = plan.resync != null ? resync(plan.resync)
         : carryOut(plan, slow, byFallback, applied.policyConfig);
     counters.lastRoundMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
