@@ -107,7 +107,8 @@ def policy_yaml(policy: str, queues: int) -> str:
 @dataclass(frozen=True)
 class Trial:
     """What every JVM gets: the load, its heap, our policy, the place of our journal, the
-    interpreter of the policy process, and where to leave the steps of our asks.
+    interpreter of the policy process, where to leave the steps of our asks, and the built bench of
+    another tree whose scheduler is measured.
     """
 
     load: dict[str, int]
@@ -116,11 +117,12 @@ class Trial:
     journal: Path | None = None
     python: Path = Path(sys.executable)
     trace: Path | None = None
+    target: Path | None = None
 
 
 def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
     """Return the command line that measures one scheduler in one JVM."""
-    jars = TARGET / "classpath.txt"
+    jars = (trial.target or TARGET) / "classpath.txt"
     if not jars.is_file():
         raise BenchError(f"{jars} is missing: run `make setup` first")
     own = sorted(TARGET.glob("loomcard-bench-*.jar"))

@@ -41,9 +41,9 @@ class BenchError(Exception):
     """A cell could not be measured; the text says why."""
 
 
-def measure(cell: Cell) -> Figures:
+def measure(cell: Cell, python: Path = Path(sys.executable)) -> Figures:
     """Measure one cell, in a process of its own. Raises BenchError."""
-    command = [sys.executable, "-m", "benchmarks.speed.simulator_cell"]
+    command = [str(python), "-m", "benchmarks.speed.simulator_cell"]
     done = subprocess.run(  # noqa: S603
         command, input=msgspec.json.encode(cell), capture_output=True, timeout=CELL_LIMIT_S,
         cwd=ROOT, check=False,

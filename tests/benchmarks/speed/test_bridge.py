@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.speed.bridge import FULL, OURS, POLICIES, THEIRS, Trial, java_command, policy_yaml
+from benchmarks.speed.bridge import (
+    FULL,
+    OURS,
+    THEIRS,
+    Trial,
+    application_settings,
+    java_command,
+    policies,
+    policy_yaml,
+)
+from loomcard.api.registry import built_in
 from loomcard.config import compile_config
 
 
@@ -13,6 +23,7 @@ from loomcard.config import compile_config
     [
         ("drf", ["drf", "drf", "drf"]),
         ("hdrf", ["hdrf", None, None]),
+        ("coupling", ["drf", "coupling", "coupling"]),
         ("dress", ["drf", "dress", "dress"]),
         ("dress_ticks", ["drf", "dress", "dress"]),
     ],
@@ -31,9 +42,16 @@ def test_only_our_jvm_gets_a_policy_and_a_journal(
     monkeypatch.setattr("benchmarks.speed.bridge.TARGET", tmp_path)
     (tmp_path / "classpath.txt").write_text("jars")
     trial = Trial(FULL | {"nodes": 7}, policy="hdrf", journal=tmp_path / "journal")
-    ours, theirs = (java_command(name, trial, tmp_path) for name in (OURS, THEIRS))
+    ours, theirs = (java_command(name, trial, tmp_path) for name in (OURS, THEIRS[0]))
     assert "nodes=7" in ours
     assert "nodes=7" in theirs
     assert f"conf:loomcard.journal.dir={tmp_path / 'journal'}" in ours
     assert not [word for word in theirs if word.startswith("conf:")]
-    assert set(POLICIES) == {"drf", "hdrf", "dress", "dress_ticks"}
+
+
+def test_every_built_in_policy_can_be_measured() -> None:
+    """Each has a tree; `coupling` gets maps and reduces, `carbyne` stages, others plain jobs."""
+    assert set(policies()) == {*built_in(), "dress_ticks"}
+    assert "application_type=MAPREDUCE" in application_settings("coupling")
+    assert [word.partition("=")[0] for word in application_settings("carbyne")] == ["stages"]
+    assert application_settings("drf") == []

@@ -42,22 +42,41 @@ def test_ratios_pair_window_with_window_of_the_same_round() -> None:
     for number, (ours, theirs) in enumerate([(2000, 1000), (3000, 1000), (500, 1000)]):
         for scheduler, allocations in (("capacity", theirs), ("loomcard", ours)):
             windows.append(window(scheduler=scheduler, round=number, allocations=allocations))
-            paced = {"phase": "paced", "wait_ms": {"p50": 1.0, "p99": allocations / 100}}
-            windows.append(window(scheduler=scheduler, round=number, **paced))
-    result = ratios(windows[::-1], "loomcard", "capacity")
+            for phase in ("paced", "light"):
+                paced = {"phase": phase, "wait_ms": {"p50": 1.0, "p99": allocations / 100}}
+                windows.append(window(scheduler=scheduler, round=number, **paced))
+    result = ratios(windows[::-1], "loomcard", ["capacity"])
     assert set(result) == {
         "allocations_per_s", "node_updates_per_s", "cpu_per_allocation", "ask_to_allocated_p99",
-        "cpu_per_allocation_paced",
+        "cpu_per_allocation_paced", "ask_to_allocated_p99_light", "cpu_per_allocation_light",
     }  # fmt: skip
-    assert result["allocations_per_s"] == {"min": 0.5, "median": 2.0, "max": 3.0}
-    assert result["cpu_per_allocation"] == {"min": 0.333, "median": 0.5, "max": 2.0}
-    assert result["ask_to_allocated_p99"] == {"min": 0.5, "median": 2.0, "max": 3.0}
+    to = {"to": "capacity"}
+    assert result["allocations_per_s"] == {"min": 0.5, "median": 2.0, "max": 3.0} | to
+    assert result["cpu_per_allocation"] == {"min": 0.333, "median": 0.5, "max": 2.0} | to
+    assert result["ask_to_allocated_p99"] == {"min": 0.5, "median": 2.0, "max": 3.0} | to
+
+
+def test_each_measure_is_compared_with_the_best_of_the_others() -> None:
+    """Another scheduler may be best at allocations than at waits."""
+    windows = []
+    for scheduler, allocations, p99 in (
+        ("loomcard", 1000, 2.0), ("capacity", 2000, 4.0), ("capacity-async", 500, 1.0),
+    ):  # fmt: skip
+        windows.append(window(scheduler=scheduler, allocations=allocations))
+        for phase in ("paced", "light"):
+            waits = {"p50": 1.0, "p99": p99}
+            windows.append(window(scheduler=scheduler, phase=phase, wait_ms=waits))
+    result = ratios(windows, "loomcard", ["capacity", "capacity-async"])
+    assert result["allocations_per_s"]["to"] == "capacity"
+    assert result["allocations_per_s"]["median"] == 0.5
+    assert result["ask_to_allocated_p99"]["to"] == "capacity-async"
+    assert result["ask_to_allocated_p99"]["median"] == 2.0
 
 
 def test_a_missing_window_is_no_ratio() -> None:
     """Windows that cannot be paired are an error, not a ratio over fewer windows."""
     with pytest.raises(ValueError, match="zip"):
-        ratios([window(), window(scheduler="capacity"), window(window=1)], "loomcard", "capacity")
+        ratios([window(), window(scheduler="capacity"), window(window=1)], "loomcard", ["capacity"])
 
 
 def test_an_unknown_field_is_refused() -> None:
