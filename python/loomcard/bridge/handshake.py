@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loomcard.model import state
 from loomcard.wire import messages
 
 FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved", "reservations")
@@ -58,9 +59,15 @@ def _typed(given: Mapping[str, Any], key: str, kinds: tuple[type, ...], absent: 
     return value
 
 
+def build() -> str:
+    """Our version, and whether the hot path is compiled."""
+    compiled = not str(state.__file__).endswith(".py")
+    return importlib.metadata.version("loomcard") + (", compiled" if compiled else "")
+
+
 def reply_to(hello: messages.Hello) -> messages.HelloReply:
     """Our answer. Raises ``HandshakeError`` for another schema or wrong resource types."""
-    version = importlib.metadata.version("loomcard")
+    version = build()
     if hello.schema != messages.SCHEMA:
         raise HandshakeError(
             f"the shim (version {hello.shim_version}) speaks schema {hello.schema}, this process "

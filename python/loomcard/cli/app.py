@@ -6,8 +6,7 @@ import os
 import platform
 import signal
 import sys
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError
 from types import FrameType
 from typing import Annotated, Final
 
@@ -82,13 +81,13 @@ app = typer.Typer(
 def _show_version(wanted: bool) -> None:
     if not wanted:
         return
+    from loomcard.bridge.handshake import build
+
     try:
-        ours = version("loomcard")
+        ours = build()
     except PackageNotFoundError:  # a checkout that is not installed
         ours = "not installed"
-    hot_path = find_spec("loomcard.model.state")
-    built = "" if hot_path is None or str(hot_path.origin).endswith(".py") else ", compiled"
-    typer.echo(f"loomcard {ours}{built}, Python {platform.python_version()}")
+    typer.echo(f"loomcard {ours}, Python {platform.python_version()}")
     raise typer.Exit
 
 

@@ -137,7 +137,10 @@ def _jar(folder: Path, again: str) -> Check:
 
 
 def _python(python: str, again: str) -> Check:
-    code = "import loomcard.bridge.process; print(loomcard.__version__)"
+    code = (
+        "import loomcard.bridge.process, loomcard.model.state as hot;"
+        " print(loomcard.__version__, hot.__file__)"
+    )
     try:
         done = _run(python, "-c", code)
     except OSError as error:
@@ -147,9 +150,10 @@ def _python(python: str, again: str) -> Check:
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it fails"])[-1]
         return Check("python", f"{python}: {why}", f"{python} -m pip install loomcard-*.whl")
-    version = done.stdout.strip()
+    version, _, hot_path = done.stdout.strip().partition(" ")
+    built = "" if hot_path.endswith(".py") else ", compiled"
     same = version == __version__
-    return Check("python", f"{python} has Loomcard {version}", "" if same else again)
+    return Check("python", f"{python} has Loomcard {version}{built}", "" if same else again)
 
 
 def _policy(setup: str, again: str) -> Check:

@@ -273,6 +273,8 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         f"(hash {str(config['hash'])[:12]})"
     )
     said = f"bridge {bridge['state']} since {moment(bridge['since_ms'])}, {bridge['rounds']} rounds"
+    if build := bridge.get("build"):
+        said += f", {printable(build)}"
     if failure := bridge.get("last_failure"):
         since = bridge.get("recovered_ms")
         over = f" (recovered at {moment(since)})" if since else ""

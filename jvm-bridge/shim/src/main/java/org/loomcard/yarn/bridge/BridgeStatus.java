@@ -43,6 +43,8 @@ public final class BridgeStatus {
   public final long recoveredMs;
   /** Which process answers, or what is being tried. */
   public final String process;
+  /** What that process runs; empty while none answers. */
+  public final String build;
   /** The latest reports of the policies: JSON texts by queue path. */
   public final Map<String, String> reports;
   /** Why asks wait, as the policy states it; it continues to change. */
@@ -55,8 +57,8 @@ public final class BridgeStatus {
   public final List<QueueStall> stalls;
 
   BridgeStatus(State state, long sinceMs, AppliedConfig applied, BridgeCounters counters,
-      String lastFailure, long recoveredMs, String process, Map<String, String> reports,
-      WaitReasons waits, List<PolicyFault> faults, List<QueueStall> stalls) {
+      String lastFailure, long recoveredMs, String process, String build,
+      Map<String, String> reports, WaitReasons waits, List<PolicyFault> faults, List<QueueStall> stalls) {
     this.state = state;
     this.sinceMs = sinceMs;
     this.applied = applied;
@@ -64,6 +66,7 @@ public final class BridgeStatus {
     this.lastFailure = lastFailure;
     this.recoveredMs = recoveredMs;
     this.process = process;
+    this.build = build;
     this.reports = reports;
     this.waits = waits;
     this.faults = faults;

@@ -131,8 +131,9 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     String failure = mode.lastFailure().isEmpty() ? supervisor.lastFailure()
         : mode.lastFailure();
     long recoveredMs = failure.isEmpty() ? BridgeStatus.NOT_RECOVERED : mode.recoveredMs();
+    Supervisor.Started now = current;
     return new BridgeStatus(mode.state(), mode.sinceMs(), applied, counters, failure,
-        recoveredMs, mode.process(), rounds.reports(), rounds.reasons(), rounds.faults(),
+        recoveredMs, mode.process(), now == null ? "" : now.build(), rounds.reports(), rounds.reasons(), rounds.faults(),
         stalled.all());
   }
 

@@ -8,8 +8,8 @@ import java.util.function.BooleanSupplier;
 /**
  * Decides when the round thread runs. YARN's threads signal, which costs them an increment. The
  * round thread waits; at light load it also delays a small batch, since tiny batches cost CPU. The
- * delay counts from the previous batch, so that an ask after a quiet time is sent at once. A batch
- * for which no ask waits changes no allocation, and may be delayed longer.
+ * delay counts from the previous batch for which an ask waited, so that an ask after a quiet time
+ * is sent at once. A batch for which no ask waits changes no allocation, and may be delayed longer.
  */
 final class RoundThrottle {
   /** From this many records of a batch, or signals, delaying gains nothing. */
@@ -20,6 +20,8 @@ final class RoundThrottle {
   private final long delayNanos;
   private final long idleDelayNanos;
   private long sentNanos = System.nanoTime();
+  /** When the last batch was sent for which an ask waited. */
+  private long servedNanos = sentNanos;
   private volatile Thread waiter;
 
   RoundThrottle(long delayMs) {
@@ -80,14 +82,19 @@ final class RoundThrottle {
    */
   void delay(int lastRecords, BooleanSupplier demand) {
     waiter = Thread.currentThread();
+    boolean asked = demand.getAsBoolean();
     while (lastRecords < BUSY && signals.get() <= BUSY) {
-      long most = demand.getAsBoolean() ? delayNanos : idleDelayNanos;
-      long left = sentNanos + most - System.nanoTime();
+      long end = asked ? servedNanos + delayNanos : sentNanos + idleDelayNanos;
+      long left = end - System.nanoTime();
       if (left <= 0) {
         break;
       }
       LockSupport.parkNanos(this, left);
+      asked = demand.getAsBoolean();
     }
     sentNanos = System.nanoTime();
+    if (asked) {
+      servedNanos = sentNanos;
+    }
   }
 }

@@ -32,6 +32,12 @@ public final class Supervisor {
   public static final class Started {
     private RunningPolicy policy;
     private volatile boolean ended;
+    private String build;
+
+    /** What the process runs: versions, and whether Loomcard's hot path is compiled. */
+    public String build() {
+      return build;
+    }
 
     public RunningPolicy policy() {
       return policy;
@@ -227,7 +233,8 @@ public final class Supervisor {
       }
       String reply = watchdog.ask(started.policy, handshake.hello(dryRun), config.startDeadlineMs,
           BridgeConfig.START_DEADLINE_MS);
-      LOG.info("Policy process {} is ready: {}", started.policy.describe(), Handshake.read(reply));
+      started.build = Handshake.read(reply);
+      LOG.info("Policy process {} is ready: {}", started.policy.describe(), started.build);
       return started;
     } catch (PolicyFailureException | MessageException e) {
       end(started.policy);

@@ -161,6 +161,7 @@ final class SchedulerDocument {
     document.addProperty("state", status.state.name().toLowerCase(Locale.ROOT));
     document.addProperty("since_ms", startedAtMs + status.sinceMs);
     document.addProperty("process", status.process);
+    document.addProperty("build", status.build.isEmpty() ? null : status.build);
     document.addProperty("last_failure",
         status.lastFailure.isEmpty() ? null : failure(status.lastFailure));
     document.addProperty("recovered_ms", status.recoveredMs == BridgeStatus.NOT_RECOVERED ? null

@@ -1,6 +1,5 @@
 package org.loomcard.yarn.wire;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -71,7 +70,7 @@ public final class Handshake {
   /**
    * Reads the reply.
    *
-   * @return what the process says of itself, for the log
+   * @return what the process says that it runs
    * @throws MessageException when it speaks another schema, or refuses
    */
   public static String read(String reply) throws MessageException {
@@ -92,10 +91,9 @@ public final class Handshake {
     }
     String python = in.string("hello: python_version");
     String loomcard = in.string("hello: loomcard_version");
-    List<String> features = new ArrayList<>(in.strings("hello: features"));
-    features.retainAll(FEATURES);
+    in.strings("hello: features");
     in.close("hello");
     in.end();
-    return "loomcard " + loomcard + " on Python " + python + ", features " + features;
+    return "loomcard " + loomcard + ", Python " + python;
   }
 }

@@ -66,6 +66,18 @@ public class RoundThrottleTest {
     assertEquals("it looks once and does not wait", 1, looks.get());
   }
 
+  /** News for which no ask waited delay no ask: it is sent at once, however recent they are. */
+  @Test
+  public void anAskAfterABatchWithoutDemandIsNotDelayed() throws Exception {
+    RoundThrottle throttle = new RoundThrottle(SHORT_MS, 0);
+    long after = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SHORT_MS);
+    Until.waitUntil("the delay is over", () -> System.nanoTime() > after);
+    throttle.delay(3, () -> false);
+    AtomicInteger looks = new AtomicInteger();
+    throttle.delay(3, () -> looks.getAndIncrement() >= 0);
+    assertEquals("it looks once and does not wait", 1, looks.get());
+  }
+
   /** If no application waits for the news, it is delayed for longer, until one asks. */
   @Test
   public void demandEndsALongDelay() throws Exception {
