@@ -88,7 +88,7 @@ def ratios(
     """Return our figures divided by those of the best of the others, measure by measure, and who
     that is; window i of a round is paired with window i of that round.
     """
-    result = {}
+    result: dict[str, dict[str, float | str]] = {}
     for name, (phase, figure) in RATIOS.items():
         best = _best(windows, name, theirs)
         pairs = zip(of_phase(windows, ours, phase), of_phase(windows, best, phase), strict=True)

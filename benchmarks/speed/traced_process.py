@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic_ns
 
 from loomcard.bridge import process
+from loomcard.engine.session import Session
 from loomcard.wire import messages
 
 STAMPS = 4
@@ -39,7 +40,7 @@ class TracedService(process.PolicyService):
 
     def _decided(self, text: str) -> str:
         session = self._opened()
-        assert isinstance(session, process.Session)
+        assert isinstance(session, Session)
         received = monotonic_ns()
         batch = messages.read_request(text)
         assert isinstance(batch, messages.Batch)

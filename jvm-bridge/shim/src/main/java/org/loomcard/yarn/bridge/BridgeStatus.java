@@ -58,7 +58,8 @@ public final class BridgeStatus {
 
   BridgeStatus(State state, long sinceMs, AppliedConfig applied, BridgeCounters counters,
       String lastFailure, long recoveredMs, String process, String build,
-      Map<String, String> reports, WaitReasons waits, List<PolicyFault> faults, List<QueueStall> stalls) {
+      Map<String, String> reports, WaitReasons waits, List<PolicyFault> faults,
+      List<QueueStall> stalls) {
     this.state = state;
     this.sinceMs = sinceMs;
     this.applied = applied;

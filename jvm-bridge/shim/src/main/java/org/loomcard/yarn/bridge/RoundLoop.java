@@ -133,8 +133,8 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     long recoveredMs = failure.isEmpty() ? BridgeStatus.NOT_RECOVERED : mode.recoveredMs();
     Supervisor.Started now = current;
     return new BridgeStatus(mode.state(), mode.sinceMs(), applied, counters, failure,
-        recoveredMs, mode.process(), now == null ? "" : now.build(), rounds.reports(), rounds.reasons(), rounds.faults(),
-        stalled.all());
+        recoveredMs, mode.process(), now == null ? "" : now.build(),
+        rounds.reports(), rounds.reasons(), rounds.faults(), stalled.all());
   }
 
   /** Explains an application or a queue; null if no policy process can. Any thread may call it. */
