@@ -526,8 +526,11 @@ def test_unhealthy_node(yarn: Yarn) -> None:
     local.touch()  # a file in place of the folder
     yarn.ask(app, 512, 1, "label=gpu")
     yarn.explained(app, "NO_NODE")
-    said = lambda: yarn.cluster.rest.explain(app)["sentence"]  # noqa: E731
-    wait_until(lambda: "n3" in said() and "UNHEALTHY" in said(), "the node is named")
+    said = wait_until(
+        lambda: (found := yarn.cluster.rest.explain(app)["sentence"]) and "n3" in found and found,
+        "the node is named",
+    )
+    assert "UNHEALTHY" in said
     local.unlink()
     aside.rename(local)
     yarn.holds(app, 1)
