@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loomcard import Application, Ask, Container
 from loomcard.advanced import Dag, StageTasks
 from loomcard.policies.carbyne.asks import is_altruistic, is_default
 from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
-from loomcard.policies.carbyne.waves import Stage, fits
+from loomcard.policies.carbyne.waves import EPS, Stage, fits, hat
+
+if TYPE_CHECKING:
+    from loomcard.policies.carbyne.shares import Level
 
 MOST_ENDS = 10
 """About how many different ends of running tasks a plan distinguishes in a stage."""
@@ -38,8 +41,10 @@ class Job(StageTasks):
         super().__init__(app, dag)
         self.known = known
         self.marked = False  # its AM says what must start
-        self.share: Sequence[float] = [0.0] * len(app.used)
-        self.most: Sequence[float] = self.share  # the most before it goes last as borrower
+        self.level: Level | None = None  # of fair shares; None: it has no tasks
+        self.slope: Sequence[float] = [0.0] * len(app.used)  # its share at level 1
+        self.even: Sequence[float] = self.slope  # if each type were its dominant one
+        self._share, self._x = self.slope, 0.0
         self.sent: Sequence[float] | None = None  # the share that its AM was sent
         self.work = 0  # remaining, in millionths of a ms of the cluster
         self.durations: list[float] = []
@@ -48,6 +53,22 @@ class Job(StageTasks):
         self.dues: dict[Ask, Due] = {}
         self.next_ms = inf  # when the next task that it asks for must start
         self.bounds: list[list[float]] = []  # of the share: within them dues and plan stand
+        self.place = (-inf, inf)  # the levels between which its place among the borrowers stands
+
+    def join(self, level: Level, capacity: Sequence[float]) -> None:
+        """Have a share of the cluster's ``capacity`` at this level."""
+        weight, self.level, self._x = self.app.weight, level, 0.0
+        rows = zip(hat(self.known["demand"], capacity), capacity, strict=True)
+        self.slope, self.even = [weight * h * c for h, c in rows], [weight * c for c in capacity]
+        self._share = [0.0] * len(capacity)
+
+    @property
+    def share(self) -> Sequence[float]:
+        """Its fair share A_k; the same list as long as it is the same."""
+        x = 0.0 if self.level is None else self.level.x
+        if x != self._x:
+            self._share, self._x = [x * slope for slope in self.slope], x
+        return self._share
 
     def own_share(self) -> list[float]:
         """Return what its tasks may use: its share minus what its masters use."""
@@ -114,7 +135,7 @@ class Job(StageTasks):
         must = self.must(by_ms, altruist=altruist)
         used, beyond = [float(amount) for amount in self.app.used], 0
         since = {tuple(key): ms for *key, ms in self.known.get("since", ())}
-        self.dues, self.bounds = {}, [[-1.0, inf] for _ in used]
+        self.dues, self.bounds = {}, [[-inf, inf] for _ in used]
         for ask in self.app.asks:
             if ask.is_am or ask.count <= 0 or (altruist and is_altruistic(ask)):
                 continue
@@ -139,12 +160,23 @@ class Job(StageTasks):
         del self.dues[ask]
         self.known["since"] = [row for row in self.known["since"] if tuple(row[:-1]) != ask.key]
 
-    def stands(self, by_ms: float) -> bool:
-        """Return whether dues and plan are as when they were found, though the share moved."""
-        if self.next_ms <= by_ms or not self.bounds:
-            return False
-        rows = zip(self.share, self.bounds, strict=True)
-        return all(low <= share < high for share, (low, high) in rows)
+    def stands(self) -> tuple[float, float]:
+        """Return from which level on, and up to which, dues, plan and place are as they are."""
+        low, high = self.place
+        for slope, (least, most) in zip(self.slope, self.bounds, strict=True):
+            if slope:
+                low, high = max(low, least / slope * (1 + EPS)), min(high, most / slope * (1 - EPS))
+        return low, high
+
+    def may_borrow_from(self, size: Sequence[float], times: float) -> float:
+        """Return the level from which on it uses at most so many times its share with one more
+        container, of this size.
+        """
+        if not times or not any(self.app.used):
+            return -inf  # one container is never too much
+        rows = zip(size, self.app.used, self.even, strict=True)
+        levels = [(used + s) / (times * e) if e else inf for s, used, e in rows if s]
+        return max(levels, default=-inf) * (1 - EPS)
 
     def bound_plan(self, moved: float) -> None:
         """Bound the share to where it has moved by less than this part since the plan."""

@@ -1,10 +1,12 @@
 """The jobs of a queue, kept up to date with events: their shares, plans and dues.
 
-Only jobs with events are looked at; all jobs when the shares change.
+Only jobs with events are looked at, and those that decide otherwise in a share that changed.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -23,9 +25,8 @@ from loomcard.policies.carbyne.asks import marks_asks, note_excess
 from loomcard.policies.carbyne.estimates import Learnt, Memory
 from loomcard.policies.carbyne.job import NEARLY, Job
 from loomcard.policies.carbyne.options import Options
-from loomcard.policies.carbyne.paper import inter_job, water_filling
 from loomcard.policies.carbyne.planning import MOVED, plan
-from loomcard.policies.carbyne.waves import fits, parts
+from loomcard.policies.carbyne.shares import Shares
 
 WORK_UNIT = 1_000_000
 """Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in any
@@ -49,10 +50,12 @@ class Jobs:
         """Start again from only the memory."""
         self.memory = memory
         self.by_app: dict[Application, Job] = {}
-        self.active: list[Job] = []  # the jobs that have a share, in order of submission
+        self.shares = Shares([])
+        self.in_order: list[tuple[int, int, Job]] = []  # all jobs, by submission
         self.masters: dict[Application, Job] = {}  # jobs that ask for an AM
         self.marked: dict[Application, Job] = {}
-        self.stale: dict[Application, float] = {}  # from when on a new plan is worth it
+        self.stale: dict[Application, Any] = {}  # from when on a new plan is worth it
+        self._stale_order = LazyHeap(self.stale)
         self.due_lines, self.asking_lines = ShapeLines(), ShapeLines()
         self.timers: dict[Application, Any] = {}
         self._timer_order = LazyHeap(self.timers)
@@ -64,11 +67,11 @@ class Jobs:
         """Follow what happened since the last call."""
         if memory is not self.memory:  # another one, after a plan that came too late
             self.begin(memory)
-        changes, redivide = view.changes, False
+        changes = view.changes
         self.learnt.update(view, memory, changes)
         for change in changes:
             if isinstance(change, ApplicationRemoved):
-                redivide = self._leave(change.application) or redivide
+                self._leave(change.application)
             elif isinstance(change, ContainerCompleted | ContainerAdded | ContainerResized):
                 job = self.by_app.get(change.container.application)
                 if job is not None and isinstance(change, ContainerCompleted):
@@ -77,43 +80,41 @@ class Jobs:
                     job.forget()
         first = self.version != view.version
         self.version = view.version
-        self.follow(view, redivide=(first and self._entitled(view)) or redivide, first=first)
+        if first and self._entitled(view):
+            self.shares.moved = True
+        self.follow(view, first=first)
 
-    def follow(self, view: ClusterView, *, redivide: bool = False, first: bool = False) -> None:
+    def follow(self, view: ClusterView, *, first: bool = False) -> None:
         """Look at the jobs that changed; ``first``: the first time in this round."""
         if self.capacity_version != view.capacity_version:
             self.capacity_version = view.capacity_version
+            self.shares = Shares(view.cluster_capacity)
             self.changed.update(dict.fromkeys(view.applications))
             for job in self.by_app.values():
                 job.finished = True  # work is a part of the cluster
-        touched = {app: None for app in self.changed if isinstance(app, Application)}
+        concerned = {app: None for app in self.changed if isinstance(app, Application)}
         self.changed.clear()
-        self.unreported.update(touched)
-        for app in touched:
-            redivide = self._see(view, app) or redivide
-        if redivide:
-            self._divide()
-        concerned = self._to_refresh(view, touched, first)
-        for app in list(self.by_app) if redivide else concerned:
-            if (one := self.by_app.get(app)) is None:
-                continue
-            if app in concerned or not one.stands(view.now_ms + self.options.tolerance_ms):
+        self.unreported.update(concerned)
+        for app in concerned:
+            self._see(view, app)
+        if self.shares.moved:
+            concerned |= {job.app: None for job in self.shares.divide(self.capacity)}
+        concerned |= dict.fromkeys(self._due(view, first))
+        for app in concerned:
+            if (one := self.by_app.get(app)) is not None:
                 self._refresh(view, one)
-            elif self.options.most_borrowed and any(app.used):
-                self.enter_borrower(one)
 
-    def _to_refresh(
-        self, view: ClusterView, touched: dict[Application, None], first: bool
-    ) -> dict[Application, None]:
-        """Return the jobs that changed, have a timer due, or may draw again whether they yield."""
-        found = dict(touched)
+    def _due(self, view: ClusterView, first: bool) -> Iterator[Application]:
+        """Yield the jobs that have a timer due, or may draw again whether they yield."""
         if first and 0 < self.options.altruism < 1:
-            found.update(dict.fromkeys(self.by_app))
-        found.update(dict.fromkeys(a for a, ready in self.stale.items() if ready <= view.now_ms))
-        while (timer := self._timer_order.top()) is not None and timer[0] <= view.now_ms:
-            found[timer[-1]] = None
-            self.timers.pop(timer[-1])
-        return found
+            yield from self.by_app
+        for order, kept, until in (
+            (self._stale_order, self.stale, view.now_ms),
+            (self._timer_order, self.timers, view.now_ms + self.options.tolerance_ms),
+        ):
+            while (timer := order.top()) is not None and timer[0] <= until:
+                yield timer[-1]
+                kept.pop(timer[-1])
 
     def next_ms(self) -> float:
         """Return when the next task of any job must start, in ms; inf: none is known."""
@@ -122,16 +123,17 @@ class Jobs:
 
     # One job
 
-    def _see(self, view: ClusterView, app: Application) -> bool:
-        """Count the tasks of a job that changed; return whether shares must be divided again."""
+    def _see(self, view: ClusterView, app: Application) -> None:
+        """Count the tasks of a job that changed, and let it have a share if it has some."""
         inside = app.number in view.queue.applications
         if not inside or not (app.pending_count > 0 or any(app.used)):
-            return self._leave(app)
+            self._leave(app)
+            return
         job, estimates = self.by_app.get(app), self.learnt.estimates
         if job is None:
             known = self.memory["jobs"].setdefault(app.id, {})
             job = self.by_app[app] = Job(app, estimates.dag(app), known)
-        had_share, masters = job.tasks > 0, job.masters
+            insort(self.in_order, (app.submitted_ms, app.number, job))
         job.count(estimates.done(app))
         if job.dag is None or job.finished:
             job.finished = False
@@ -146,25 +148,22 @@ class Jobs:
             self.masters[app] = job
         else:
             self.masters.pop(app, None)
-        noted = job.tasks > 0 and self._note_demand(job)
-        idle = job.tasks == 0
-        return noted or idle == had_share or (idle and masters != job.masters)
+        if job.tasks > 0 and not job.known.get("fixed"):
+            self._note_demand(job)
+        self.shares.enter(job)
 
-    def _leave(self, app: Application) -> bool:
-        """Remove a job that asks for and uses nothing; return whether others share what it had."""
+    def _leave(self, app: Application) -> None:
+        """Remove a job that asks for and uses nothing."""
         for kept in (self.masters, self.marked, self.stale, self.timers):
             kept.pop(app, None)
         self.due_lines.enter(app, ())
         self.asking_lines.enter(app, ())
-        job = self.by_app.pop(app, None)
-        return job is not None and (job.tasks > 0 or any(job.masters))
+        if (job := self.by_app.pop(app, None)) is not None:
+            self.shares.leave(job)
+            del self.in_order[bisect_left(self.in_order, (app.submitted_ms, app.number))]
 
-    def _note_demand(self, job: Job) -> bool:
-        """Fix the direction of a job's share when its stages or first tasks are known (2.5-2);
-        return whether it was set now.
-        """
-        if job.known.get("fixed"):
-            return False
+    def _note_demand(self, job: Job) -> None:
+        """Fix the direction of a job's share when its stages or first tasks are known (2.5-2)."""
         total = [0.0] * len(job.app.used)
         if job.dag is not None:
             rows = zip(job.dag.stages, job.durations, job.dag.sizes, strict=True)
@@ -177,7 +176,6 @@ class Jobs:
             total = [t + times * s for t, s in zip(total, size, strict=True)]
         job.known["fixed"] = any(total)
         job.known["demand"] = total if any(total) else [1.0] * len(total)
-        return True
 
     def _refresh(self, view: ClusterView, job: Job) -> None:
         """Update its plan if it needs a new one, its dues, and its places in line."""
@@ -189,7 +187,8 @@ class Jobs:
                 options.tolerance_ms, options.most_steps, firm=options.loan == "guarded",
             )  # fmt: skip
             if ready is not None:
-                self.stale[app] = ready
+                again = self.stale[app] = (ready, app.number, app)
+                self._stale_order.push(again)
         altruist = options.altruism >= 1 or (
             options.altruism > 0 and draw(options.seed, app.id, view.version) < options.altruism
         )
@@ -203,6 +202,8 @@ class Jobs:
             self._timer_order.push(timer)
         else:
             self.timers.pop(app, None)
+        if job.level is not None:
+            job.level.stand(job, *job.stands())
 
     def _enter(self, job: Job) -> None:
         """Enter its places in line: asks that must start, by since when; the job as a borrower."""
@@ -221,39 +222,19 @@ class Jobs:
         """
         app, place = job.app, (job.app.submitted_ms, job.app.number)
         shapes = dict.fromkeys((a.size, a.label) for a in app.asks if a.count > 0 and not a.is_am)
-        left = [most - used for most, used in zip(job.most, app.used, strict=True)]
-        self.asking_lines.enter(app, [
-            (shape, (any(app.used) and not fits(shape[0], left), job.work, *place, app))
-            for shape in shapes
-        ])  # fmt: skip
+        x = 0.0 if job.level is None else job.level.x
+        low, high, rows = -inf, inf, []
+        for shape in shapes:
+            least = job.may_borrow_from(shape[0], self.options.most_borrowed)
+            if x < least:
+                high = min(high, least)
+            else:
+                low = max(low, least)
+            rows.append((shape, (x < least, job.work, *place, app)))
+        job.place = low, high
+        self.asking_lines.enter(app, rows)
 
     # Shares
-
-    def _divide(self) -> None:
-        """Divide what the masters of jobs without tasks leave: the fair shares A_k of jobs that
-        have or want tasks. In order of submission, so that names change nothing.
-        """
-        order = sorted(self.by_app.values(), key=lambda job: (job.app.submitted_ms, job.app.number))
-        self.by_app = {job.app: job for job in order}
-        self.active = [job for job in order if job.tasks > 0]
-        demands = [job.known["demand"] for job in self.active]
-        weights = [job.app.weight for job in self.active]
-        whole = [float(c) for c in self.capacity]
-        for job in order:
-            if job.tasks == 0:
-                whole = [max(0.0, w - held) for w, held in zip(whole, job.masters, strict=True)]
-        pairs = (zip(demand, whole, strict=True) for demand in demands)
-        positive = all(d > 0 or not c for row in pairs for d, c in row)
-        divide = inter_job if positive and any(whole) else water_filling
-        shares, _ = divide(demands, weights, whole)
-        for job in order:
-            job.share = [0.0] * len(whole)
-        for job, share in zip(self.active, shares, strict=True):
-            job.share = share
-        most = self.options.most_borrowed
-        for job in order:  # of each type as much as of its dominant one
-            part = max(parts([job.share], self.capacity)[0], default=0.0)
-            job.most = [most * part * c if most else inf for c in self.capacity]
 
     def _entitled(self, view: ClusterView) -> bool:
         """Update what the jobs share: the queue's entitlement, or without siblings all that it may

@@ -43,10 +43,11 @@ class CarbyneState:
 def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
     """Return the state after the allocations."""
     whole = serving.view.cluster_capacity
-    used = {job: share(job.app.used, whole) for job in jobs.active}
-    fair = {job: part_of(job, whole) for job in jobs.active}
+    active = [job for *_, job in jobs.in_order if job.tasks > 0]
+    used = {job: share(job.app.used, whole) for job in active}
+    fair = {job: part_of(job, whole) for job in active}
     given = borrowed = must = waiting = 0.0
-    for job in jobs.active:
+    for job in active:
         if job.app.pending_count > 0:
             given += max(0.0, fair[job] - used[job])
         borrowed += max(0.0, used[job] - fair[job])
@@ -54,11 +55,11 @@ def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
         must += left + serving.started.get(job.app, 0)
         waiting += left
     rows = tuple(
-        _job_state(job, jobs, serving, fair[job], used[job]) for job in jobs.active[:JOBS_SHOWN]
+        _job_state(job, jobs, serving, fair[job], used[job]) for job in active[:JOBS_SHOWN]
     )
     return CarbyneState(
         given, borrowed, int(must), int(waiting), jobs.memory.get("violations", 0),
-        len(jobs.active), rows,
+        len(active), rows,
     )  # fmt: skip
 
 
