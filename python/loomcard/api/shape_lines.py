@@ -23,10 +23,12 @@ class ShapeLines:
     An entry is a tuple. Its elements sort it, the first in line least. Its last element is its key:
     the application or ask that it stands for. A line contains a key only once. Keys are not
     compared: if entries tie, the one that entered first comes first, by a number kept before its
-    key.
+    key. ``summed``: the place of an element of which ``sum_of`` knows the sum; it is an integer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, summed: int | None = None) -> None:
+        self._summed = summed
+        self._sums: dict[Shape, int] = {}
         self._lines: dict[Shape, tuple[dict[Any, Entry], LazyHeap]] = {}
         self._owned: dict[Any, Keys] = {}
         self._aside: list[tuple[Shape, Entry]] = []
@@ -44,6 +46,7 @@ class ShapeLines:
                 self._entered += 1
                 current[key] = kept = (*entry[:-1], self._entered, key)
                 heap.push(kept)
+                self._count(shape, old, kept)
         for shape, key in self._owned.pop(owner, ()):
             if (shape, key) not in keys:
                 self.leave(shape, key)
@@ -54,7 +57,7 @@ class ShapeLines:
         """Take one place away."""
         line = self._lines.get(shape)
         if line is not None:
-            line[0].pop(key, None)
+            self._count(shape, line[0].pop(key, None), None)
 
     def shapes(self) -> list[Shape]:
         """The shapes whose lines are not empty."""
@@ -64,6 +67,14 @@ class ShapeLines:
         """All entries of a line, in no order."""
         kept = self._lines[shape][0].values() if shape in self._lines else ()
         return [_as_entered(each) for each in kept]
+
+    def count(self, shape: Shape) -> int:
+        """How many entries a line has."""
+        return len(self._lines[shape][0]) if shape in self._lines else 0
+
+    def sum_of(self, shape: Shape) -> int:
+        """The sum of the ``summed`` elements of a line."""
+        return self._sums.get(shape, 0)
 
     def top(self, shape: Shape) -> Entry | None:
         """Return the first entry of a line without removing it; None if the line is empty."""
@@ -82,11 +93,17 @@ class ShapeLines:
                 heap.push(entry)
         self._aside = []
 
+    def _count(self, shape: Shape, old: Entry | None, new: Entry | None) -> None:
+        if (at := self._summed) is not None:
+            more = (0 if new is None else new[at]) - (0 if old is None else old[at])
+            self._sums[shape] = self._sums.get(shape, 0) + more
+
     def _line(self, shape: Shape) -> tuple[dict[Any, Entry], LazyHeap]:
         line = self._lines.get(shape)
         if line is None:
             if len(self._lines) % SHAPES_KEPT == 0:  # forget shapes with empty lines
                 self._lines = {s: line for s, line in self._lines.items() if line[0]}
+                self._sums = {s: sum_ for s, sum_ in self._sums.items() if s in self._lines}
             current: dict[Any, Entry] = {}
             line = self._lines[shape] = current, LazyHeap(current)
         return line

@@ -53,6 +53,7 @@ class Job(StageTasks):
         self.dues: dict[Ask, Due] = {}
         self.next_ms = inf  # when the next task that it asks for must start
         self.bounds: list[list[float]] = []  # of the share: within them dues and plan stand
+        self.least, self.all = self.slope, self.slope  # see ``limit_use``
         self.place = (-inf, inf)  # the levels between which its place among the borrowers stands
 
     def join(self, level: Level, capacity: Sequence[float]) -> None:
@@ -69,6 +70,11 @@ class Job(StageTasks):
         if x != self._x:
             self._share, self._x = [x * slope for slope in self.slope], x
         return self._share
+
+    @property
+    def fair(self) -> float:
+        """Its dominant fair share, as a part of the cluster."""
+        return 0.0 if self.level is None else self.level.x * self.app.weight
 
     def own_share(self) -> list[float]:
         """Return what its tasks may use: its share minus what its masters use."""
@@ -155,6 +161,11 @@ class Job(StageTasks):
         self.next_ms = self._next_ms(by_ms)
         return beyond
 
+    @property
+    def must_start(self) -> int:
+        """How many tasks must start."""
+        return sum(due.tasks for due in self.dues.values())
+
     def served(self, ask: Ask) -> None:
         """Remove an ask after all its tasks that must start have started."""
         del self.dues[ask]
@@ -178,13 +189,35 @@ class Job(StageTasks):
         levels = [(used + s) / (times * e) if e else inf for s, used, e in rows if s]
         return max(levels, default=-inf) * (1 - EPS)
 
+    def limit_use(self, sizes: Sequence[Sequence[float]]) -> None:
+        """Find on which part of a share its schedule depends: from the room of its largest waiting
+        task up to that of all its tasks; ``sizes``: of one task of each stage.
+        """
+        self.least, self.all = [0.0] * len(self.masters), [0.0] * len(self.masters)
+        for waits, runs, size in zip(self.waiting, self.running, sizes, strict=True):
+            if waits or runs:
+                for r, amount in enumerate(size):
+                    self.all[r] += (waits + runs) * amount
+                    if waits and amount > self.least[r]:
+                        self.least[r] = amount
+
+    def useful(self, share: Sequence[float]) -> list[float]:
+        """Return the part of a share on which its schedule depends."""
+        rows = zip(share, self.least, self.all, strict=True)
+        return [min(max(amount, least), most) for amount, least, most in rows]
+
     def bound_plan(self, moved: float) -> None:
-        """Bound the share to where it has moved by less than this part since the plan."""
-        if self.plan is not None:
-            rows = zip(self.bounds, self.plan["share"], self.masters, strict=True)
-            for bound, planned, held in rows:
-                bound[0] = max(bound[0], held + planned * (1 - moved))
-                bound[1] = min(bound[1], held + planned * (1 + moved))
+        """Bound the share to where it has moved by less than this part since the plan, as far as
+        its schedule depends on it.
+        """
+        if self.plan is not None and self.app.pending_count > 0:
+            planned = self.useful(self.plan["share"])
+            rows = zip(self.bounds, planned, self.masters, self.least, self.all, strict=True)
+            for bound, amount, held, least, most in rows:
+                if amount * (1 - moved) > least:
+                    bound[0] = max(bound[0], held + amount * (1 - moved))
+                if amount * (1 + moved) < most:
+                    bound[1] = min(bound[1], held + amount * (1 + moved))
 
     def _within(self, ask: Ask, wanted: int, used: Sequence[float]) -> int:
         """Return how many tasks of an ask the share has room for, at least one and at most

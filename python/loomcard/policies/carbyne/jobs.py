@@ -32,6 +32,9 @@ WORK_UNIT = 1_000_000
 """Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in any
 order."""
 
+WORK_PLACE = 1
+"""Where an ask that must start has its job's remaining work, in its place in line."""
+
 CAPACITY_MOVED = 0.01
 """The queue's entitlement is divided again when it changed by more than this part."""
 
@@ -52,11 +55,13 @@ class Jobs:
         self.by_app: dict[Application, Job] = {}
         self.shares = Shares([])
         self.in_order: list[tuple[int, int, Job]] = []  # all jobs, by submission
+        self.users: dict[Application, Job] = {}  # jobs with a share that use something
+        self.must = 0  # tasks that must start, of all jobs
         self.masters: dict[Application, Job] = {}  # jobs that ask for an AM
         self.marked: dict[Application, Job] = {}
         self.stale: dict[Application, Any] = {}  # from when on a new plan is worth it
         self._stale_order = LazyHeap(self.stale)
-        self.due_lines, self.asking_lines = ShapeLines(), ShapeLines()
+        self.due_lines, self.asking_lines = ShapeLines(summed=WORK_PLACE), ShapeLines()
         self.timers: dict[Application, Any] = {}
         self._timer_order = LazyHeap(self.timers)
         self.unreported: dict[Any, None] = {}
@@ -98,7 +103,7 @@ class Jobs:
         for app in concerned:
             self._see(view, app)
         if self.shares.moved:
-            concerned |= {job.app: None for job in self.shares.divide(self.capacity)}
+            concerned |= dict.fromkeys(self.shares.divide(self.capacity))
         concerned |= dict.fromkeys(self._due(view, first))
         for app in concerned:
             if (one := self.by_app.get(app)) is not None:
@@ -151,15 +156,20 @@ class Jobs:
         if job.tasks > 0 and not job.known.get("fixed"):
             self._note_demand(job)
         self.shares.enter(job)
+        if job.tasks > 0 and any(app.used):
+            self.users[app] = job
+        else:
+            self.users.pop(app, None)
 
     def _leave(self, app: Application) -> None:
         """Remove a job that asks for and uses nothing."""
-        for kept in (self.masters, self.marked, self.stale, self.timers):
+        for kept in (self.users, self.masters, self.marked, self.stale, self.timers):
             kept.pop(app, None)
         self.due_lines.enter(app, ())
         self.asking_lines.enter(app, ())
         if (job := self.by_app.pop(app, None)) is not None:
             self.shares.leave(job)
+            self.must -= job.must_start
             del self.in_order[bisect_left(self.in_order, (app.submitted_ms, app.number))]
 
     def _note_demand(self, job: Job) -> None:
@@ -181,10 +191,12 @@ class Jobs:
         """Update its plan if it needs a new one, its dues, and its places in line."""
         app, options, now_ms = job.app, self.options, view.now_ms
         self.stale.pop(app, None)
-        if job.dag is not None and not job.marked and app.pending_count > 0:
-            ready = plan(
-                job, self.learnt.sizes(app, job.dag), self.capacity, now_ms,
-                options.tolerance_ms, options.most_steps, firm=options.loan == "guarded",
+        if job.dag is not None and not job.marked:
+            sizes = self.learnt.sizes(app, job.dag)
+            job.limit_use(sizes)
+            ready = None if app.pending_count == 0 else plan(
+                job, sizes, self.capacity, now_ms, options.tolerance_ms, options.most_steps,
+                firm=options.loan == "guarded",
             )  # fmt: skip
             if ready is not None:
                 again = self.stale[app] = (ready, app.number, app)
@@ -192,7 +204,9 @@ class Jobs:
         altruist = options.altruism >= 1 or (
             options.altruism > 0 and draw(options.seed, app.id, view.version) < options.altruism
         )
+        self.must -= job.must_start
         beyond = job.find_dues(now_ms, options.tolerance_ms, altruist=altruist)
+        self.must += job.must_start
         job.bound_plan(MOVED * (1 - NEARLY))
         if job.marked:
             note_excess(self.memory, job.known, beyond)
@@ -203,7 +217,7 @@ class Jobs:
         else:
             self.timers.pop(app, None)
         if job.level is not None:
-            job.level.stand(job, *job.stands())
+            job.level.stand(app, *job.stands())
 
     def _enter(self, job: Job) -> None:
         """Enter its places in line: asks that must start, by since when; the job as a borrower."""

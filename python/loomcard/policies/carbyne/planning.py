@@ -34,14 +34,16 @@ def plan(
     ``firm``: a plan stays while share and estimates do, because loans rely on it.
     """
     old, share = job.plan, job.own_share()
-    reset = old is None or _reset(job, old, share)
-    if not reset and not _changed(job, old, share):
+    before = job.useful(share if old is None else old["share"])
+    now = job.useful(share)
+    moved, reset = off(now, before), old is None or _reset(job, old, now, before)
+    if not reset and not moved and not _progressed(job, old):
         return None
     if old is None and _too_long(job):
         return None
     if old is not None and now_ms < old["planned"] + _pause_ms(old):
         return float(old["planned"] + _pause_ms(old))
-    if old is not None and not reset and not off(share, old["share"]):
+    if old is not None and not reset and not moved:
         if firm:
             return None
         ready_ms = old["planned"] + PROGRESS * (old["deadline"] - old["planned"])
@@ -80,19 +82,17 @@ def _pause_ms(old: dict[str, Any]) -> float:
     return max(0, waves - QUICK_WAVES) ** 2 / 5
 
 
-def _reset(job: Job, old: dict[str, Any], share: Vector) -> bool:
+def _reset(job: Job, old: dict[str, Any], share: Vector, before: Vector) -> bool:
     """Return whether the deadline no longer binds: the share shrank, an estimate changed, or there
     is more to do, for example after a failure.
     """
-    shrank = any(s < (1 - MOVED) * b for s, b in zip(share, old["share"], strict=True))
+    shrank = any(s < (1 - MOVED) * b for s, b in zip(share, before, strict=True))
     more: bool = any(w > b for w, b in zip(job.waiting, old["waiting"], strict=True))
     return shrank or more or off(job.durations, old["durations"])
 
 
-def _changed(job: Job, old: dict[str, Any] | None, share: Vector) -> bool:
-    """Return whether the share changed, or enough tasks started or ended since the last plan."""
-    if old is None or off(share, old["share"]):
-        return True
+def _progressed(job: Job, old: dict[str, Any]) -> bool:
+    """Return whether enough tasks started or ended since the last plan."""
     seen = zip(old["seen"], [*job.waiting, *job.done], strict=True)
     moved: int = sum(abs(a - b) for a, b in seen)
     return moved > PROGRESS * sum(job.waiting)

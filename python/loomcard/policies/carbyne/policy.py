@@ -48,9 +48,8 @@ class Carbyne(Options):
         return {**found, **due}
 
     def save(self, memory: Memory) -> Memory:
-        """Return the same for saving; plans are made again."""
-        kept = fresh(memory)
-        return {name: kept[name] for name in ("finished", "runs")}
+        """Return the part that is saved; plans are made again."""
+        return {name: memory[name] for name in ("finished", "runs")}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
         """Find shares, schedules in them, must-starts, leftover (docs/papers/carbyne.md 2.1)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from loomcard import share, shown
 from loomcard.policies.carbyne.job import Job
@@ -43,38 +44,27 @@ class CarbyneState:
 def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
     """Return the state after the allocations."""
     whole = serving.view.cluster_capacity
-    active = [job for *_, job in jobs.in_order if job.tasks > 0]
-    used = {job: share(job.app.used, whole) for job in active}
-    fair = {job: part_of(job, whole) for job in active}
-    given = borrowed = must = waiting = 0.0
-    for job in active:
-        if job.app.pending_count > 0:
-            given += max(0.0, fair[job] - used[job])
-        borrowed += max(0.0, used[job] - fair[job])
-        left = sum(due.tasks for due in job.dues.values())
-        must += left + serving.started.get(job.app, 0)
-        waiting += left
-    rows = tuple(
-        _job_state(job, jobs, serving, fair[job], used[job]) for job in active[:JOBS_SHOWN]
-    )
+    given, borrowed = jobs.shares.fair, 0.0
+    for job in jobs.users.values():
+        used = share(job.app.used, whole)
+        given -= min(used, job.fair) if job.app.pending_count > 0 else job.fair
+        borrowed += max(0.0, used - job.fair)
+    waiting = jobs.must
+    shown = islice((job for *_, job in jobs.in_order if job.tasks > 0), JOBS_SHOWN)
+    rows = tuple(_job_state(job, jobs, serving) for job in shown)
     return CarbyneState(
-        given, borrowed, int(must), int(waiting), jobs.memory.get("violations", 0),
-        len(active), rows,
+        max(0.0, given), borrowed, waiting + sum(serving.started.values()), waiting,
+        jobs.memory.get("violations", 0), jobs.shares.jobs, rows,
     )  # fmt: skip
 
 
-def _job_state(job: Job, jobs: Jobs, serving: Serving, fair: float, used: float) -> JobState:
-    app, left = job.app, sum(due.tasks for due in job.dues.values())
+def _job_state(job: Job, jobs: Jobs, serving: Serving) -> JobState:
+    app = job.app
     return JobState(
-        app.id, fair, used, left + serving.started.get(app, 0), serving.borrowed.get(app, 0),
+        app.id, job.fair, share(app.used, serving.view.cluster_capacity),
+        job.must_start + serving.started.get(app, 0), serving.borrowed.get(app, 0),
         left_of(job, serving.view.now_ms), jobs.learnt.error_of(app), job.known.get("beyond", 0),
     )  # fmt: skip
-
-
-def part_of(job: Job, whole: tuple[int, ...]) -> float:
-    """Return a job's dominant fair share."""
-    pairs = zip(job.share, whole, strict=True)
-    return max((amount / most for amount, most in pairs if most), default=0.0)
 
 
 def left_of(job: Job, now_ms: int) -> float | None:

@@ -48,6 +48,7 @@ class Serving(Chooser):
         self._got = True
         job = self.jobs.by_app[ask.application]
         job.allocated(ask)
+        self.jobs.users[job.app] = job
         if self._loan is not None:
             self._lent(job, ask, *self._loan)
         elif (due := job.dues.get(ask)) is not None:
@@ -61,6 +62,7 @@ class Serving(Chooser):
         """Count a task that started in the room that was reserved for it."""
         if (job := self.jobs.by_app.get(ask.application)) is not None:
             job.allocated(ask)
+            self.jobs.users[job.app] = job
             if (due := job.dues.get(ask)) is not None:
                 self._started(job, ask, due)
 
@@ -123,18 +125,19 @@ class Serving(Chooser):
         """
         if self.options.default_rule == "srtf":
             return lambda _, entry: entry[:5]
-        free, entries = self.view.free, self.jobs.due_lines.entries
+        free, lines = self.view.free, self.jobs.due_lines
         aligned = {shape: alignment(shape[0], free, self.whole) for shape in shapes}
-        works = {shape: [entry[1] for entry in entries(shape)] for shape in shapes}
-        total = sum(sum(each) for each in works.values())
-        price = sum(aligned[s] * len(works[s]) for s in shapes) / total if total else 0.0
+        total = sum(lines.sum_of(shape) for shape in shapes)
+        price = sum(aligned[s] * lines.count(s) for s in shapes) / total if total else 0.0
         return lambda shape, entry: (entry[0], price * entry[1] - aligned[shape], *entry[2:5])
 
     def _started(self, job: Job, ask: Ask, due: Due) -> None:
         """Count a started task that had to start."""
         self.started[job.app] = self.started.get(job.app, 0) + 1
         due.tasks -= 1
+        self.jobs.must -= 1
         if due.tasks == 0 or ask.count == 0:
+            self.jobs.must -= due.tasks
             job.served(ask)
             self.jobs.due_lines.leave((ask.size, ask.label), ask)
 

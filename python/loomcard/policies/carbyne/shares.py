@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
+from loomcard import Application
 from loomcard.advanced import LazyHeap
 from loomcard.policies.carbyne.job import Job
 from loomcard.policies.carbyne.paper import inter_job, water_filling
@@ -29,28 +30,29 @@ class Level:
     def __init__(self, types: int) -> None:
         self.x = 0.0
         self.sums = [0] * types  # of what jobs need at level 1, in parts of the cluster
-        self._lows: dict[Job, tuple[float, int, Job]] = {}
-        self._highs: dict[Job, tuple[float, int, Job]] = {}
+        self.weights, self.jobs = 0, 0
+        self._lows: dict[Application, tuple[float, int, Application]] = {}
+        self._highs: dict[Application, tuple[float, int, Application]] = {}
         self._below, self._above = LazyHeap(self._lows), LazyHeap(self._highs)
 
-    def stand(self, job: Job, low: float, high: float) -> None:
+    def stand(self, app: Application, low: float, high: float) -> None:
         """Note that a job stands from ``low`` up to, but not at, ``high``."""
         rows = ((self._lows, self._below, -low), (self._highs, self._above, high))
         for current, heap, limit in rows:
             if limit < inf:
-                entry = current[job] = (limit, job.app.number, job)
+                entry = current[app] = (limit, app.number, app)
                 heap.push(entry)
             else:
-                current.pop(job, None)
+                current.pop(app, None)
 
-    def leave(self, job: Job) -> None:
+    def leave(self, app: Application) -> None:
         """Forget a job."""
-        self._lows.pop(job, None)
-        self._highs.pop(job, None)
+        self._lows.pop(app, None)
+        self._highs.pop(app, None)
 
-    def move(self, x: float) -> list[Job]:
+    def move(self, x: float) -> list[Application]:
         """Set the level; return the jobs that no longer stand."""
-        self.x, found = x, list[Job]()
+        self.x, found = x, list[Application]()
         while (entry := self._below.top()) is not None and -entry[0] > x:
             found.append(self._lows.pop(entry[-1])[-1])
         while (entry := self._above.top()) is not None and entry[0] <= x:
@@ -66,43 +68,54 @@ class Shares:
         self.levels: dict[Types, Level] = {}
         self.masters = [0] * len(capacity)  # of jobs without tasks
         self.moved = True
-        self._entered: dict[Job, tuple[Types | None, list[int]]] = {}
+        self._entered: dict[Job, tuple[list[int], int]] = {}
 
     def enter(self, job: Job) -> None:
         """Follow a job that may have changed: what it needs, or that it has no tasks."""
-        needs, types = list[int](job.masters), None
-        if job.tasks:
-            directed = [job.app.weight * h for h in hat(job.known["demand"], self.capacity)]
-            types = tuple(r for r, part in enumerate(directed) if part)
-            needs = [round(UNIT * part) for part in directed]
-        if self._entered.get(job) == (types, needs):
+        weight, rows = job.app.weight, hat(job.known["demand"], self.capacity) if job.tasks else []
+        parted = [round(UNIT * weight * part) for part in rows]
+        entered = (parted, round(UNIT * weight)) if parted else (list(job.masters), 0)
+        if self._entered.get(job) == entered:
             return
         self.leave(job)
-        self._entered[job] = types, needs
-        self._add(types, needs, 1)
-        if types is not None:
-            job.join(self.levels[types], self.capacity)
+        self._entered[job] = entered
+        level = None
+        if parted:
+            types = tuple(r for r, part in enumerate(parted) if part)
+            level = self.levels.setdefault(types, Level(len(parted)))
+            job.join(level, self.capacity)
+        self._add(level, entered, 1)
 
-    def leave(self, job: Job) -> bool:
-        """Take a job out; return whether it was there."""
-        if (entered := self._entered.pop(job, None)) is None:
-            return False
-        self._add(*entered, -1)
-        if job.level is not None:
-            job.level.leave(job)
-            job.level = None
-        return True
+    def leave(self, job: Job) -> None:
+        """Take a job out."""
+        if (entered := self._entered.pop(job, None)) is not None:
+            self._add(job.level, entered, -1)
+            if job.level is not None:
+                job.level.leave(job.app)
+                job.level = None
 
-    def _add(self, types: Types | None, needs: Sequence[int], sign: int) -> None:
+    def _add(self, level: Level | None, entered: tuple[list[int], int], sign: int) -> None:
+        needs, weight = entered
         sums = self.masters
-        if types is not None:
-            level = self.levels.setdefault(types, Level(len(needs)))
+        if level is not None:
+            level.weights += sign * weight
+            level.jobs += sign
             sums = level.sums
-        self.moved = self.moved or any(needs)
         for r, need in enumerate(needs):
             sums[r] += sign * need
+        self.moved = self.moved or any(needs)
 
-    def divide(self, entitled: Vector) -> list[Job]:
+    @property
+    def jobs(self) -> int:
+        """How many jobs have a share."""
+        return sum(level.jobs for level in self.levels.values())
+
+    @property
+    def fair(self) -> float:
+        """The sum of their dominant shares."""
+        return sum(level.x * level.weights / UNIT for level in self.levels.values())
+
+    def divide(self, entitled: Vector) -> list[Application]:
         """Divide what the queue is entitled to; return the jobs that no longer stand."""
         self.moved = False
         whole = [max(0.0, c - held) for c, held in zip(entitled, self.masters, strict=True)]
@@ -113,9 +126,9 @@ class Shares:
         weights = [max(parts([row], whole)[0], default=0.0) for row in rows]
         equal = any(whole) and all(s or not c for row in rows for s, c in zip(row, whole))  # noqa: B905
         shares, _ = (inter_job if equal else water_filling)(rows, weights, whole)
-        found = list[Job]()
+        found = list[Application]()
         for level, row, share in zip(self.levels.values(), rows, shares, strict=True):
             x = max((a / need for a, need in zip(share, row, strict=True) if need), default=0.0)
             found += level.move(x)
-        self.levels = {types: level for types, level in self.levels.items() if any(level.sums)}
+        self.levels = {types: level for types, level in self.levels.items() if level.jobs}
         return found
