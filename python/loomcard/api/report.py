@@ -35,6 +35,7 @@ LARGEST: Final = 8 << 20
 every queue its round.
 """
 _SCALARS: Final = (bool, int, float, str, type(None))
+_SURE: Final = frozenset({bool, int, str, type(None)})
 
 
 class ReportError(Exception):
@@ -75,11 +76,12 @@ def as_json(state: object) -> dict[str, Any]:
         if each.columns is None:
             report["figures"].append({**each.about, "value": _figure(value, cls, each.name)})
             continue
-        rows = [
-            [_figure(row[column.name], cls, f"{each.name}[{index}].{column.name}")
-             for column in each.columns]
-            for index, row in enumerate(value)
-        ]  # fmt: skip
+        names = [column.name for column in each.columns]
+        rows = [[row[name] for name in names] for row in value]
+        for index, row in enumerate(rows):
+            for name, one in zip(names, row, strict=True):
+                if type(one) not in _SURE and not (type(one) is float and math.isfinite(one)):
+                    _figure(one, cls, f"{each.name}[{index}].{name}")
         columns = [column.about for column in each.columns]
         report["tables"].append({**each.about, "columns": columns, "rows": rows})
     return report

@@ -42,15 +42,18 @@ class Job(StageTasks):
         self.known = known
         self.marked = False  # its AM says what must start
         self.level: Level | None = None  # of fair shares; None: it has no tasks
+        self.weight = 1.0
         self.slope: Sequence[float] = [0.0] * len(app.used)  # its share at level 1
         self.even: Sequence[float] = self.slope  # if each type were its dominant one
         self._share, self._x = self.slope, 0.0
         self.sent: Sequence[float] | None = None  # the share that its AM was sent
         self.work = 0  # remaining, in millionths of a ms of the cluster
         self.durations: list[float] = []
-        self.finished = True  # a task finished since ``durations`` and ``work`` were found
+        self.error: float | None = None  # of the estimated durations, in the mean
+        self.finished = True  # a task finished since these were found
         self.plan: dict[str, Any] | None = known.get("plan")
         self.dues: dict[Ask, Due] = {}
+        self.must_start = 0  # tasks, of all dues
         self.next_ms = inf  # when the next task that it asks for must start
         self.bounds: list[list[float]] = []  # of the share: within them dues and plan stand
         self.least, self.all = self.slope, self.slope  # see ``limit_use``
@@ -59,6 +62,7 @@ class Job(StageTasks):
     def join(self, level: Level, capacity: Sequence[float]) -> None:
         """Have a share of the cluster's ``capacity`` at this level."""
         weight, self.level, self._x = self.app.weight, level, 0.0
+        self.weight = weight
         rows = zip(hat(self.known["demand"], capacity), capacity, strict=True)
         self.slope, self.even = [weight * h * c for h, c in rows], [weight * c for c in capacity]
         self._share = [0.0] * len(capacity)
@@ -74,7 +78,7 @@ class Job(StageTasks):
     @property
     def fair(self) -> float:
         """Its dominant fair share, as a part of the cluster."""
-        return 0.0 if self.level is None else self.level.x * self.app.weight
+        return 0.0 if self.level is None else self.level.x * self.weight
 
     def own_share(self) -> list[float]:
         """Return what its tasks may use: its share minus what its masters use."""
@@ -157,14 +161,10 @@ class Job(StageTasks):
                 planned = stage is not None or is_default(ask)
                 self.dues[ask] = Due(tasks, since.get(ask.key, now_ms), planned)
             beyond += ask.count - tasks if is_default(ask) else 0
+        self.must_start = sum([due.tasks for due in self.dues.values()])
         self.known["since"] = [[*ask.key, due.since_ms] for ask, due in self.dues.items()]
         self.next_ms = self._next_ms(by_ms)
         return beyond
-
-    @property
-    def must_start(self) -> int:
-        """How many tasks must start."""
-        return sum(due.tasks for due in self.dues.values())
 
     def served(self, ask: Ask) -> None:
         """Remove an ask after all its tasks that must start have started."""
@@ -210,7 +210,7 @@ class Job(StageTasks):
         """Bound the share to where it has moved by less than this part since the plan, as far as
         its schedule depends on it.
         """
-        if self.plan is not None and self.app.pending_count > 0:
+        if self.plan is not None:
             planned = self.useful(self.plan["share"])
             rows = zip(self.bounds, planned, self.masters, self.least, self.all, strict=True)
             for bound, amount, held, least, most in rows:

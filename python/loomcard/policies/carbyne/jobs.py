@@ -145,6 +145,7 @@ class Jobs:
             if job.dag is not None:
                 job.durations = self.learnt.durations(app, job.dag)
             job.work = round(WORK_UNIT * self.learnt.work(app, job.durations))
+            job.error = self.learnt.error_of(app)
         if job.known.get("marked") or marks_asks(app):
             job.marked = job.known["marked"] = True
             job.plan = job.known["plan"] = None
@@ -190,11 +191,22 @@ class Jobs:
     def _refresh(self, view: ClusterView, job: Job) -> None:
         """Update its plan if it needs a new one, its dues, and its places in line."""
         app, options, now_ms = job.app, self.options, view.now_ms
-        self.stale.pop(app, None)
+        self.must -= job.must_start
+        for kept in (self.stale, self.timers):
+            kept.pop(app, None)
+        if app.pending_count == 0:
+            job.dues, job.must_start, job.known["since"] = {}, 0, []
+            if job.marked:
+                note_excess(self.memory, job.known, 0)
+            for lines in (self.due_lines, self.asking_lines):
+                lines.enter(app, ())
+            if job.level is not None:
+                job.level.leave(app)
+            return
         if job.dag is not None and not job.marked:
             sizes = self.learnt.sizes(app, job.dag)
             job.limit_use(sizes)
-            ready = None if app.pending_count == 0 else plan(
+            ready = plan(
                 job, sizes, self.capacity, now_ms, options.tolerance_ms, options.most_steps,
                 firm=options.loan == "guarded",
             )  # fmt: skip
@@ -204,7 +216,6 @@ class Jobs:
         altruist = options.altruism >= 1 or (
             options.altruism > 0 and draw(options.seed, app.id, view.version) < options.altruism
         )
-        self.must -= job.must_start
         beyond = job.find_dues(now_ms, options.tolerance_ms, altruist=altruist)
         self.must += job.must_start
         job.bound_plan(MOVED * (1 - NEARLY))
@@ -214,8 +225,6 @@ class Jobs:
         if job.next_ms < inf:
             timer = self.timers[app] = (job.next_ms, app.number, app)
             self._timer_order.push(timer)
-        else:
-            self.timers.pop(app, None)
         if job.level is not None:
             job.level.stand(app, *job.stands())
 

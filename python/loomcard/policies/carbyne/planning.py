@@ -6,6 +6,7 @@ The memory has the plan, so that a replay decides in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import gt
 from typing import Any
 
 from loomcard.policies.carbyne.job import Job
@@ -34,10 +35,8 @@ def plan(
     ``firm``: a plan stays while share and estimates do, because loans rely on it.
     """
     old, share = job.plan, job.own_share()
-    before = job.useful(share if old is None else old["share"])
-    now = job.useful(share)
-    moved, reset = off(now, before), old is None or _reset(job, old, now, before)
-    if not reset and not moved and not _progressed(job, old):
+    moved, reset = _moved(job, old, share)
+    if not reset and not moved and (_behind(old, now_ms) or not _progressed(job, old)):
         return None
     if old is None and _too_long(job):
         return None
@@ -82,13 +81,28 @@ def _pause_ms(old: dict[str, Any]) -> float:
     return max(0, waves - QUICK_WAVES) ** 2 / 5
 
 
-def _reset(job: Job, old: dict[str, Any], share: Vector, before: Vector) -> bool:
-    """Return whether the deadline no longer binds: the share shrank, an estimate changed, or there
-    is more to do, for example after a failure.
+def _moved(job: Job, old: dict[str, Any] | None, share: Vector) -> tuple[bool, bool]:
+    """Return whether its share moved, as far as its schedule depends on it, and whether the
+    deadline no longer binds: the share shrank, an estimate changed, or there is more to do, for
+    example after a failure.
     """
-    shrank = any(s < (1 - MOVED) * b for s, b in zip(share, before, strict=True))
-    more: bool = any(w > b for w, b in zip(job.waiting, old["waiting"], strict=True))
-    return shrank or more or off(job.durations, old["durations"])
+    if old is None:
+        return True, True
+    now, before = share, old["share"]
+    if moved := off(now, before):
+        now, before = job.useful(now), job.useful(before)
+        moved = off(now, before)
+    shrank = moved and any(s < (1 - MOVED) * b for s, b in zip(now, before, strict=True))
+    more = any(map(gt, job.waiting, old["waiting"]))
+    rows = zip(job.waiting, job.running, job.durations, old["durations"], strict=True)
+    estimated = any(off([ms], [b]) for waits, runs, ms, b in rows if waits or runs)
+    return moved, shrank or more or estimated
+
+
+def _behind(old: dict[str, Any], now_ms: int) -> bool:
+    """Return whether all tasks should have started by now: a new schedule would end later."""
+    starts = old["late"][0]
+    return not starts or starts[-1] <= now_ms
 
 
 def _progressed(job: Job, old: dict[str, Any]) -> bool:

@@ -51,19 +51,19 @@ def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
         borrowed += max(0.0, used - job.fair)
     waiting = jobs.must
     shown = islice((job for *_, job in jobs.in_order if job.tasks > 0), JOBS_SHOWN)
-    rows = tuple(_job_state(job, jobs, serving) for job in shown)
+    rows = tuple(_job_state(job, serving) for job in shown)
     return CarbyneState(
         max(0.0, given), borrowed, waiting + sum(serving.started.values()), waiting,
         jobs.memory.get("violations", 0), jobs.shares.jobs, rows,
     )  # fmt: skip
 
 
-def _job_state(job: Job, jobs: Jobs, serving: Serving) -> JobState:
+def _job_state(job: Job, serving: Serving) -> JobState:
     app = job.app
     return JobState(
         app.id, job.fair, share(app.used, serving.view.cluster_capacity),
         job.must_start + serving.started.get(app, 0), serving.borrowed.get(app, 0),
-        left_of(job, serving.view.now_ms), jobs.learnt.error_of(app), job.known.get("beyond", 0),
+        left_of(job, serving.view.now_ms), job.error, job.known.get("beyond", 0),
     )  # fmt: skip
 
 

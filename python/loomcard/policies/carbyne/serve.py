@@ -134,10 +134,11 @@ class Serving(Chooser):
     def _started(self, job: Job, ask: Ask, due: Due) -> None:
         """Count a started task that had to start."""
         self.started[job.app] = self.started.get(job.app, 0) + 1
-        due.tasks -= 1
-        self.jobs.must -= 1
-        if due.tasks == 0 or ask.count == 0:
-            self.jobs.must -= due.tasks
+        left = 0 if ask.count == 0 else due.tasks - 1
+        job.must_start -= due.tasks - left
+        self.jobs.must -= due.tasks - left
+        due.tasks = left
+        if left == 0:
             job.served(ask)
             self.jobs.due_lines.leave((ask.size, ask.label), ask)
 

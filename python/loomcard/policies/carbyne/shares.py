@@ -72,6 +72,8 @@ class Shares:
 
     def enter(self, job: Job) -> None:
         """Follow a job that may have changed: what it needs, or that it has no tasks."""
+        if job in self._entered and job.level and job.tasks and job.weight == job.app.weight:
+            return
         weight, rows = job.app.weight, hat(job.known["demand"], self.capacity) if job.tasks else []
         parted = [round(UNIT * weight * part) for part in rows]
         entered = (parted, round(UNIT * weight)) if parted else (list(job.masters), 0)
