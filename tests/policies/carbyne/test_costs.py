@@ -5,11 +5,14 @@ numbers are those of the list of known defects.
 from __future__ import annotations
 
 import sys
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from carbyne_clusters import carbyne, stages
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
+from loomcard.policies.carbyne.policy import Carbyne
 from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)
@@ -94,6 +97,45 @@ def test_1_who_changes_its_asks_all_the_time_is_not_planned_all_the_time(hint):
         seen.append(calls_of(made, 10))
     assert max(seen) <= FIRST_CALLS
     assert sum(seen) / len(seen) <= CALLS / 5
+
+
+def coming_and_going(others: int) -> float:
+    """Return how many functions the policy calls in the mean when a job comes or goes, beside so
+    many jobs that want more than they have.
+    """
+    made, seen, decide = carbyne(8, 8), [], Carbyne.decide
+    for number in range(1, others + 1):
+        made.add_app(number, hints=stages((2, 20_000.0, []), (2, 20_000.0 + number, [0])))
+        made.ask(number, 2, SLOT, request_id=1)
+    made.round()
+
+    def counted(self: Carbyne, view: Any, memory: Any) -> Any:
+        before, calls = sys.getprofile(), 0
+
+        def note(_frame: object, event: str, _arg: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(note)
+        try:
+            return decide(self, view, memory)
+        finally:
+            sys.setprofile(before)
+            seen.append(calls)
+
+    with patch.object(Carbyne, "decide", counted):
+        for number in range(10_000, 10_010):
+            made.add_app(number, hints=stages((1, 20_000.0, [])))
+            made.ask(number, 1, SLOT, request_id=1)
+            made.round(1)
+            made.end_app(number)
+            made.round(1)
+    return sum(seen) / len(seen)
+
+
+def test_what_a_job_costs_that_comes_and_goes_does_not_grow_with_the_others():
+    """All shares move each time; to look at every job would cost five times as much."""
+    assert coming_and_going(400) <= 1.1 * coming_and_going(50)
 
 
 def woken(made: Cluster, until_ms: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
@@ -25,6 +26,7 @@ from loomcard.engine import round as rounds
 from loomcard.engine.session import replay
 from loomcard.model.resource import Resource
 from loomcard.policies.carbyne import intra_job, pack
+from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.policy import Carbyne
 from loomcard.policies.carbyne.report import CarbyneState
 from loomcard.policies.carbyne.waves import Stage as PaperStage
@@ -216,13 +218,13 @@ def test_7_loans_that_are_taken_back_come_to_an_end():
     assert set(seen.ends()) == {"j0", "j1", "j2", "j3"}
 
 
-def honest_but(liar: str) -> Any:
-    """Return a function that gives every application its own hint, except ``liar``, which gets
+def honest_but(*liars: str) -> Any:
+    """Return a function that gives every application its own hint, except ``liars``, which get
     none.
     """
     from loomcard.workload.hints import hints
 
-    return lambda one: {} if one.id == liar else hints(one)
+    return lambda one: {} if one.id in liars else hints(one)
 
 
 def first_round(apps: list[list[Work]], slots: int, **options: Any) -> tuple[Any, list[list[Any]]]:
@@ -308,6 +310,37 @@ def test_15_scale_of_amounts_and_of_times_changes_nothing_but_units(apps, shape,
     slow = play(on(longer, shape), reserve_after_ms=5000 * by)
     usual = play(on(apps, shape), reserve_after_ms=5000)
     assert slow.rows(by) == usual.rows()
+
+
+def crowd(seed: int) -> list[ScenarioApplication]:
+    """Return thirty jobs that come one by one, with some long tasks of unlike sizes each."""
+    rng, found = Random(seed), []  # noqa: S311 - no secret
+    for number in range(30):
+        rows = []
+        for i in range(rng.randint(1, 3)):
+            size = (1024 * rng.randint(1, 3), rng.randint(0 if number % 5 == 0 else 1, 3))
+            tasks = [SECOND * rng.randint(5, 90)] * rng.randint(2, 12)
+            rows.append(stage(tasks, i + 1, size=size, after=[i - 1] if i else []))
+        at_s = rng.randint(0, 60 + 100 * (seed % 3))
+        found.append(app(f"j{number}", *rows, submit_ms=at_s * SECOND))
+    return sorted(found, key=lambda one: one.submit_ms)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_job_that_is_not_looked_at_again_would_decide_alike(seed):
+    """Shares move, and only jobs whose dues, plans and places they change are looked at. A policy
+    that looks at all jobs in every call decides alike and reports the same.
+    """
+    apps, shape = crowd(seed), (4, 8 + 8 * seed)
+    loan = "guarded" if seed == 3 else "free"
+    options = {"loan": loan, "most_borrowed": 1.5, "learn": seed % 2 > 0}
+    without = honest_but(*(f"j{number}" for number in range(0, 30, 3)))
+    with patch("loomcard.simulator.application_master.hints", without):
+        lazy = play(on(apps, shape), **options)
+        with patch.object(Jobs, "_due", lambda self, _view, _first: list(self.by_app)):
+            eager = play(on(apps, shape), **options)
+    assert lazy.rows() == eager.rows()
+    assert [call.state for call in lazy.calls] == [call.state for call in eager.calls]
 
 
 def resized(one: ScenarioApplication, by: int) -> ScenarioApplication:

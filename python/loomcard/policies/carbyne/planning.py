@@ -36,18 +36,18 @@ def plan(
     """
     old, share = job.plan, job.own_share()
     moved, reset = _moved(job, old, share)
-    if not reset and not moved and (_behind(old, now_ms) or not _progressed(job, old)):
-        return None
-    if old is None and _too_long(job):
-        return None
-    if old is not None and now_ms < old["planned"] + _pause_ms(old):
-        return float(old["planned"] + _pause_ms(old))
-    if old is not None and not reset and not moved:
-        if firm:
+    if old is None:
+        if _too_long(job):
             return None
+    else:
+        stays = not moved and not reset
+        if stays and (_behind(old, now_ms) or not _progressed(job, old)):
+            return None
+        if now_ms < (paused_ms := old["planned"] + _pause_ms(old)):
+            return float(paused_ms)
         ready_ms = old["planned"] + PROGRESS * (old["deadline"] - old["planned"])
-        if now_ms < ready_ms:
-            return float(ready_ms)
+        if stays and (firm or now_ms < ready_ms):
+            return None if firm else float(ready_ms)
     try:
         found = intra_job(job.stages(sizes, now_ms), share, capacity, tolerance_ms, most)
     except TooLongError:  # it takes all that fits the share, as a job without a DAG does

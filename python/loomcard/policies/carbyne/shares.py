@@ -5,11 +5,10 @@ otherwise at the new level are looked at: the cost does not grow with the number
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 
 from loomcard import Application
-from loomcard.advanced import LazyHeap
+from loomcard.advanced import Entry, LazyHeap
 from loomcard.policies.carbyne.job import Job
 from loomcard.policies.carbyne.paper import inter_job, water_filling
 from loomcard.policies.carbyne.waves import Vector, hat, parts
@@ -31,8 +30,8 @@ class Level:
         self.x = 0.0
         self.sums = [0] * types  # of what jobs need at level 1, in parts of the cluster
         self.weights, self.jobs = 0, 0
-        self._lows: dict[Application, tuple[float, int, Application]] = {}
-        self._highs: dict[Application, tuple[float, int, Application]] = {}
+        self._lows: dict[Application, Entry] = {}
+        self._highs: dict[Application, Entry] = {}
         self._below, self._above = LazyHeap(self._lows), LazyHeap(self._highs)
 
     def stand(self, app: Application, low: float, high: float) -> None:
@@ -120,6 +119,7 @@ class Shares:
     def divide(self, entitled: Vector) -> list[Application]:
         """Divide what the queue is entitled to; return the jobs that no longer stand."""
         self.moved = False
+        self.levels = {types: level for types, level in self.levels.items() if level.jobs}
         whole = [max(0.0, c - held) for c, held in zip(entitled, self.masters, strict=True)]
         rows = [
             [c * s / UNIT for c, s in zip(self.capacity, level.sums, strict=True)]
@@ -132,5 +132,4 @@ class Shares:
         for level, row, share in zip(self.levels.values(), rows, shares, strict=True):
             x = max((a / need for a, need in zip(share, row, strict=True) if need), default=0.0)
             found += level.move(x)
-        self.levels = {types: level for types, level in self.levels.items() if level.jobs}
         return found
