@@ -343,6 +343,15 @@ def test_a_job_that_is_not_looked_at_again_would_decide_alike(seed):
     assert [call.state for call in lazy.calls] == [call.state for call in eager.calls]
 
 
+def test_with_preemption_room_stays_idle_for_seconds_only():
+    """Room is not lent for ``reserve_after_ms`` after a task must start and fits nowhere; then it
+    is kept on one node. It stayed idle for 72 s as long as all such room was kept.
+    """
+    watch = play(on(crowd(0), (4, 8)), loan="preempt").watch
+    assert watch is not None
+    assert watch.seen.idle.ms <= 20 * SECOND
+
+
 def resized(one: ScenarioApplication, by: int) -> ScenarioApplication:
     works = [replaced(s, size=tuple(a * by for a in s.size)) for s in one.stages]
     return replaced(one, stages=works)

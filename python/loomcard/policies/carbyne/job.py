@@ -9,10 +9,10 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from loomcard import Application, Ask, Container
-from loomcard.advanced import Dag, StageTasks
+from loomcard.advanced import AskKey, Dag, StageTasks
 from loomcard.policies.carbyne.asks import is_altruistic, is_default
 from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
-from loomcard.policies.carbyne.waves import EPS, Stage, fits, hat
+from loomcard.policies.carbyne.waves import EPS, Stage, add, fits, hat
 
 if TYPE_CHECKING:
     from loomcard.policies.carbyne.shares import Level
@@ -134,8 +134,37 @@ class Job(StageTasks):
                 return float(start)
         return inf
 
-    def find_dues(self, now_ms: int, tolerance_ms: int, *, altruist: bool) -> int:
-        """Find which asks must start now, at most as many as the share has room for.
+    def planned_ms(self, key: AskKey) -> float:
+        """Return when the last started task of a stage had to start at the latest, in ms; inf: no
+        schedule says so; -inf: it ran before the schedule was made.
+        """
+        stage = self.stage_of(key)
+        if self.plan is None or stage is None:
+            return inf
+        started, found = self.plan["waiting"][stage] - self.waiting[stage], -inf
+        for start, i, tasks in zip(*self.plan["late"], strict=True):
+            if i == stage and started > 0:
+                found, started = float(start), started - tasks
+        return found
+
+    def early(self, by_ms: float) -> list[float]:
+        """Return what its tasks use that started sooner than they had to by then."""
+        found = [0.0] * len(self.app.used)
+        if self.plan is not None and self.dag is not None:
+            due = [0] * len(self.waiting)
+            for start, stage, tasks in zip(*self.plan["late"], strict=True):
+                due[stage] += tasks if start <= by_ms else 0
+            for stage, runs in enumerate(self.running):
+                started = self.plan["waiting"][stage] - self.waiting[stage]
+                if (ahead := min(runs, started - due[stage])) > 0:
+                    add(found, self.dag.sizes[stage], ahead)
+        return found
+
+    def find_dues(
+        self, now_ms: int, tolerance_ms: int, *, altruist: bool, early: bool = True
+    ) -> int:  # fmt: skip
+        """Find which asks must start now, at most as many as the share has room for; without
+        ``early`` its early tasks take none of the room, because others can take them back.
 
         Asks in no schedule must start as far as there is room. If the AM marks asks, those that are
         not ALTRUISTIC must. Return how many tasks are marked DEFAULT beyond the share.
@@ -144,6 +173,8 @@ class Job(StageTasks):
         by_ms = now_ms + tolerance_ms
         must = self.must(by_ms, altruist=altruist)
         used, beyond = [float(amount) for amount in self.app.used], 0
+        if not early:
+            used = [max(0.0, u - e) for u, e in zip(used, self.early(by_ms), strict=True)]
         since = {tuple(key): ms for *key, ms in self.known.get("since", ())}
         self.dues, self.bounds = {}, [[-inf, inf] for _ in used]
         for ask in self.app.asks:

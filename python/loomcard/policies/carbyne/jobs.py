@@ -216,7 +216,9 @@ class Jobs:
         altruist = options.altruism >= 1 or (
             options.altruism > 0 and draw(options.seed, app.id, view.version) < options.altruism
         )
-        beyond = job.find_dues(now_ms, options.tolerance_ms, altruist=altruist)
+        beyond = job.find_dues(
+            now_ms, options.tolerance_ms, altruist=altruist, early=options.loan != "preempt"
+        )
         self.must += job.must_start
         job.bound_plan(MOVED * (1 - NEARLY))
         if job.marked:

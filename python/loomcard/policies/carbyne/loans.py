@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from loomcard import Ask, ClusterView, Container, Node, Plan
 from loomcard.advanced import AskKey, why_never
@@ -13,6 +14,9 @@ from loomcard.policies.carbyne.waves import EPS, Profile, Vector, add, fits, par
 
 ASKING_MS = 2 * HEARTBEAT_MS
 """How long after its planned start a stage is asked for at the latest, if its hint is right."""
+
+Loan = tuple[float, int, int, Job, Container]
+"""When it was planned to start, when it was allocated, its number, its job, and the container."""
 
 REASON = "carbyne-loan"
 """Why a container is taken back."""
@@ -37,7 +41,7 @@ class Guard:
         """
         for container in job.app.containers:
             expected = self._expected(job, container.ask_key)
-            left = float("inf") if container.is_am else left_ms(container, expected, self._now_ms)
+            left = inf if container.is_am else left_ms(container, expected, self._now_ms)
             yield 0.0, left, tuple(container.size), 1
         if job.plan is None or job.dag is None:
             return
@@ -74,8 +78,9 @@ class Guard:
 def reclaim(plan: Plan, jobs: Jobs) -> None:
     """Take back what jobs use beyond their shares, for one task that then fits.
 
-    It is the task that has had to start for the longest time and fits nowhere. One at a time: while
-    a container is being taken back, nothing else is.
+    It is the task that has had to start for the longest time and fits nowhere. What goes first was
+    planned for the latest time, the youngest of these. One at a time: while a container is being
+    taken back, nothing else is.
     """
     every = [c for job in jobs.by_app.values() for c in job.app.containers]
     if any(c.preempting_since is not None for c in every):
@@ -89,8 +94,9 @@ def reclaim(plan: Plan, jobs: Jobs) -> None:
             continue
         if plan.place(ask) is not None:  # it fits: a turn, or a rule of placement, keeps it waiting
             continue
-        lent = [row for job in jobs.by_app.values() if job is not owner for row in loans(plan, job)]
-        lent.sort(key=lambda row: (row[1].allocated_ms, row[1].number), reverse=True)
+        others = (job for job in jobs.by_app.values() if job is not owner)
+        lent = [row for job in others for row in loans(job, plan.view.now_ms)]
+        lent.sort(key=lambda row: row[:3], reverse=True)
         taken = _making_room(lent, ask, size)
         for container in taken:
             plan.preempt(container, 0, REASON)
@@ -98,16 +104,20 @@ def reclaim(plan: Plan, jobs: Jobs) -> None:
             return
 
 
-def loans(plan: Plan, job: Job) -> list[tuple[Job, Container]]:
-    """Return its containers that were allocated before now and are beyond its share.
+def loans(job: Job, now_ms: int) -> list[Loan]:
+    """Return its containers that were allocated before now and are beyond its share. Tasks that
+    started sooner than planned are so first.
 
     What is taken back must not be due at once, or two jobs would take it from each other for ever.
     """
-    return [
-        (job, c) for c in job.app.containers
-        if c.number and not c.is_am and c.allocated_ms < plan.view.now_ms
-        and _beyond(job, job.app.used, c)
-    ]  # fmt: skip
+    found, used = list[Loan](), job.app.used
+    due = [u - e for u, e in zip(used, job.early(now_ms), strict=True)]
+    for c in job.app.containers:
+        if c.number and not c.is_am and c.allocated_ms < now_ms:
+            planned_ms = job.planned_ms(c.ask_key)
+            if _beyond(job, due if -inf < planned_ms <= now_ms else used, c):
+                found.append((planned_ms, c.allocated_ms, c.number, job, c))
+    return found
 
 
 def _beyond(job: Job, used: Vector, container: Container) -> bool:
@@ -118,15 +128,13 @@ def _beyond(job: Job, used: Vector, container: Container) -> bool:
     return any(use > max(most, held + size) for use, most, held, size in rows if size)
 
 
-def _making_room(
-    lent: list[tuple[Job, Container]], ask: Ask, size: tuple[int, ...]
-) -> list[Container]:
+def _making_room(lent: list[Loan], ask: Ask, size: tuple[int, ...]) -> list[Container]:
     """Return the first container that alone makes room for an ask; if there is none, the fewest on
     one node that do together.
     """
     found: list[Container] = []
     rooms: dict[Node, tuple[list[float], dict[Job, list[float]], list[Container]]] = {}
-    for job, container in lent:
+    for *_, job, container in lent:
         node = container.node
         if why_never(ask, node) is not None:
             continue

@@ -158,7 +158,7 @@ class Serving(Chooser):
             if shape is None:
                 return
             asks = asks_for(app, shape)
-            if self.options.loan == "guarded":  # otherwise its early tasks fill its share
+            if self.options.loan != "free":  # otherwise its early tasks fill its share
                 asks.sort(key=self.jobs.by_app[app].latest_ms)
             for ask in asks:
                 if self._may_borrow(ask, rooms.get(ask.label), guard) and self._fits(ask):
@@ -215,13 +215,14 @@ class Serving(Chooser):
     def _rooms(self) -> dict[str, list[float]]:
         """Return, by node label, what its partition may lend; a label not in it lends all."""
         rooms: dict[str, list[float]] = {}
+        now_ms = self.view.now_ms
         for shape in self.jobs.due_lines.shapes():
             size, label = shape
             if label not in self.view.partitions or shape in self.open:
                 continue
             for ask in self._dues_of(shape):
                 due = self.jobs.by_app[ask.application].dues[ask]
-                if due.planned:
+                if due.planned and now_ms - due.since_ms < self.options.reserve_after_ms:
                     if label not in rooms:  # what is free and not reserved
                         nodes = self.view.partitions[label].nodes.values()
                         rooms[label] = [float(sum(r)) for r in zip(*(n.room for n in nodes))]  # noqa: B905

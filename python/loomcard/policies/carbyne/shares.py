@@ -1,5 +1,5 @@
 """The fair shares of jobs: one level for all jobs that need the same resource types
-(docs/papers/carbyne.md 2.2). Whoever comes or goes changes the level, and only jobs that decide
+(docs/papers/carbyne.md 2.1). Whoever comes or goes changes the level, and only jobs that decide
 otherwise at the new level are looked at: the cost does not grow with the number of jobs.
 """
 
