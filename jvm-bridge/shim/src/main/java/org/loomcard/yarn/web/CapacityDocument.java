@@ -219,9 +219,10 @@ final class CapacityDocument {
     shown.addProperty("numActiveApplications", active);
     shown.addProperty("numPendingApplications", pending);
     shown.addProperty("numContainers", status == null ? 0 : status.containers);
-    shown.addProperty("maxApplications", number(spec, "maximum_applications", Integer.MAX_VALUE));
+    long applications = number(spec, "maximum_applications", Integer.MAX_VALUE);
+    shown.addProperty("maxApplications", applications);
     shown.addProperty("maxApplicationsPerUser",
-        number(spec, "maximum_applications_per_user", Integer.MAX_VALUE));
+        number(spec, "maximum_applications_per_user", applications));
     JsonElement limit = specs.option(index, "minimum_user_limit_percent");
     shown.addProperty("userLimit", limit == null ? PERCENT : limit.getAsDouble());
     JsonElement factor = specs.option(index, "user_limit_factor");
