@@ -365,3 +365,20 @@ def wait_for_files(
         return len(list(folder.glob(pattern))) >= count
 
     wait_until(there, pattern, seconds=120)
+
+
+def test_papers_are_run_one_after_another_and_set_beside_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot run is named, the rest is run; the same command runs nothing again."""
+    monkeypatch.setattr(experiments, "of_papers", lambda: ["carbyne-none", "carbyne-fig2"])
+    command = ["run", "papers", "--report", "--out", str(tmp_path), "--processes", "1"]
+    assert run(command) == 1
+    table = (tmp_path / "papers.md").read_text()
+    assert (
+        "| carbyne-fig2 | Fig. 2, mean under Carbyne, 1.55 | 15.5 | - | 15.5 s | equal |" in table
+    )
+    assert "carbyne-none" in capsys.readouterr().err
+    before = (tmp_path / "carbyne-fig2" / "cells").stat().st_mtime_ns
+    assert run(command) == 1
+    assert (tmp_path / "carbyne-fig2" / "cells").stat().st_mtime_ns == before

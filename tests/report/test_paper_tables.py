@@ -17,6 +17,7 @@ from loomcard.report.expectation import applications_of, starvation_ms, weighted
 from loomcard.report.files import write_tables
 from loomcard.report.page import page
 from loomcard.report.paper_tables import PaperComparison, paper_comparisons
+from loomcard.report.papers import as_markdown, paper_figures
 from loomcard.report.runs import read_study
 from loomcard.report.terminal import numbers, tables
 from loomcard.results.manifest import manifest
@@ -54,6 +55,26 @@ def test_a_change_is_the_mean_over_seeds_of_each_seeds_change(judge: Judge) -> N
     assert (found.policy, found.against, found.seeds) == (9.0, 10.0, 3)
     assert (found.sign_paper, found.sign_ours, found.agrees) == ("less", "equal", "no")
     assert found.what == "mean completion of a: new against old, change in %"
+
+
+def test_the_letter_and_the_default_stand_in_one_row(folder: Path) -> None:
+    """What is stated of one reading is measured of the other too. a completes in 5, 6, 16 s by the
+    letter, in 10, 12, 8 s by default, and the paper says 10 s.
+    """
+    results, file = folder / "results.json", folder / "manifest.json"
+    results.write_text(results.read_text().replace('"policy":"new"', '"policy":"paper"'))
+    made = json.loads(file.read_text())
+    entry = ENTRY | {"policy": "old", "paper": 10, "as": "value", "of": "a", "because": "jobs"}
+    made["experiment"] |= {"name": "old-fig1", "expect": [entry]}
+    file.write_text(json.dumps(made))
+    study = read_study([folder])
+    [row] = paper_figures([study])
+    assert row.letter is not None
+    assert row.default is not None
+    assert (row.letter.ours, row.default.ours) == (9.0, 10.0)
+    text = as_markdown([row], {"old-fig1": 61.2})
+    assert "| old-fig1 | Fig. 1 | 10 | 9.00 s (other sign) | 10.0 s | equal | jobs |" in text
+    assert "Runs took 61 s of one core: old-fig1 61 s." in text
 
 
 @pytest.mark.parametrize(

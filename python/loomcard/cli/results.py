@@ -93,3 +93,22 @@ def print_tables(study: Study, runs: Sequence[dict[str, Any]]) -> None:
     refused = sum(sum(run["refusals"].values()) for run in runs)
     if refused:
         out.print(f"{refused} decisions were refused: see refusals in --json")
+
+
+def print_papers(folders: Sequence[Path], out: Path, *, as_json: bool) -> None:
+    """Write every figure of papers that the run folders have, and the time that the runs took, to
+    ``out``/papers.md; print it unless JSON is printed.
+    """
+    from loomcard.report.papers import as_markdown, paper_figures  # and with it polars
+    from loomcard.report.runs import read_study
+
+    studies = [read_study([folder]) for folder in folders]
+    took = {
+        folder.name: sum(made["seconds"].values())
+        for folder, study in zip(folders, studies, strict=True)
+        for made in study.manifests.values()
+    }
+    text, file = as_markdown(paper_figures(studies), took), out / "papers.md"
+    file.write_text(text)
+    if not as_json:
+        print(f"{text}\n{file}")

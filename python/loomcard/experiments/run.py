@@ -25,6 +25,8 @@ from loomcard.workload.loading import LIMITS, find, shipped_names
 from loomcard.workload.scenario import Scenario
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
+PAPERS: Final = ("carbyne", "coupling", "dress", "hdrf")
+"""The papers, by the names of their policies; the names of their experiments begin with them."""
 _Drawn = tuple[str, tuple[tuple[str, Scalar], ...]]
 """A workload's name, and the values that replace its own."""
 
@@ -178,6 +180,17 @@ def _over_dask(order: Sequence[Cell], orders: Orders, address: str, watch: Watch
 def shipped() -> list[str]:
     """Return the names of the experiments that come with Loomcard."""
     return sorted(file.stem for file in SHIPPED.glob("*.yml"))
+
+
+def of_papers() -> list[str]:
+    """Return the names of those that state figures of a paper."""
+    papers = tuple(f"{name}-" for name in PAPERS)
+    return [name for name in shipped() if name.startswith(papers) and _states_figures(name)]
+
+
+def _states_figures(name: str) -> bool:
+    file = SHIPPED / f"{name}.yml"
+    return bool(read_experiment(file.read_text(), file)[0].expect)
 
 
 def _experiment_file(what: str, workload_first: bool) -> Path | None:

@@ -8,7 +8,7 @@ tolerance of what equal means: the paper's number (``as: value``), 1 (``ratio``)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
@@ -21,6 +21,7 @@ from loomcard.report.runs import Run, Study
 
 Pair = tuple[int, float, float | None]
 """A seed, and the values of policy and against (None: nothing to compare with)."""
+Changed = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 Verdict = Literal["yes", "no", "not run", "not judged"]
 _TIE: Final = 0.001
 _PERCENT: Final = ("change_percent", "improvement")
@@ -55,12 +56,17 @@ class PaperComparison:
     because: str
 
 
-def paper_comparisons(study: Study) -> list[PaperComparison]:
-    """Return every entry of every experiment of the study, in their order."""
+def paper_comparisons(
+    study: Study, changed: Changed = lambda entry, _: entry
+) -> list[PaperComparison]:  # fmt: skip
+    """Return every entry of every experiment of the study, in their order; ``changed``: what is
+    measured in place of an entry of an experiment with this name.
+    """
     found = []
     for folder, made in study.manifests.items():
         experiment = made.get("experiment", {})
-        entries = experiment.get("expect", ())
+        name = str(experiment.get("name", ""))
+        entries = [changed(entry, name) for entry in experiment.get("expect", ())]
         runs = [run for run in study.runs if str(run.folder) == folder]
         values: list[dict[int, Figure | None]] = [{} for _ in entries]  # by a run's place
         for index, run in enumerate(runs):
@@ -70,7 +76,7 @@ def paper_comparisons(study: Study) -> list[PaperComparison]:
                     known[index] = measured(of, entry)
         for entry, known in zip(entries, values, strict=True):
             pairs = list(_pairs(entry, experiment, runs, known)) if "measure" in entry else []
-            found.append(_compare(entry, str(experiment.get("name", "")), pairs))
+            found.append(_compare(entry, name, pairs))
     return found
 
 

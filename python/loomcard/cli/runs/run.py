@@ -5,20 +5,28 @@ What runs them is imported when it is called: help needs none of it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loomcard.cli.output import Json, command_line, waiting
-from loomcard.cli.results import Again, Out, Policies, print_end
+from loomcard.cli.results import INTERRUPTED, Again, Out, Policies, print_end, print_papers
 from loomcard.cluster import paths
 
 if TYPE_CHECKING:
     from loomcard.experiments.cell import Outcome, Watch
+    from loomcard.experiments.run import Request
     from loomcard.suite.prepare import Asked
+
+
+ALL_PAPERS = "papers"
+"""What stands for all experiments of papers."""
 
 
 class Engine(StrEnum):
@@ -51,6 +59,14 @@ Over = Annotated[
         help="A Dask scheduler, as tcp://HOST:8786, whose workers simulate the cells.",
     ),
 ]
+Report = Annotated[
+    bool,
+    typer.Option(
+        "--report",
+        help="Also set the papers' figures beside ours, by each paper's letter and by default, in"
+        " papers.md of the run folder.",
+    ),
+]
 Journal = Annotated[
     bool | None,
     typer.Option(
@@ -71,12 +87,14 @@ def run(
     over: Over = None,
     journal: Journal = None,
     again: Again = False,
+    report: Report = False,
     as_json: Json = False,
 ) -> None:
     """Simulate a workload or an experiment, or run it on a cluster (`simulate` and `run` are one).
 
     If a workload and an experiment have the same name, `run` takes the experiment and `simulate`
-    the workload. The same command continues where an earlier run of it was stopped.
+    the workload. `papers` stands for all experiments that are set beside a paper. The same command
+    continues where an earlier run of it was stopped.
     """
     from loomcard.experiments import run as experiments
     from loomcard.experiments.out_folder import refuse_other_folder
@@ -94,26 +112,62 @@ def run(
         )
         run_mixes(asked, out, again=again, as_json=as_json)
         return
-    prepared = experiments.prepare(
-        experiments.Request(
-            what,
-            on.value,
-            tuple(policy or ()),
-            _seeds(seed, seeds),
-            journal,
-            again,
-            command_line(),
-            workload_first=context.info_name == "simulate",
-        )
+    request = experiments.Request(
+        what,
+        on.value,
+        tuple(policy or ()),
+        _seeds(seed, seeds),
+        journal,
+        again,
+        command_line(),
+        workload_first=context.info_name == "simulate",
     )
+    if what == ALL_PAPERS:
+        run_papers(request, out or paths.run_folder(what), processes, over, report=report)
+        return
+    prepared = experiments.prepare(request)
     folder = out or paths.run_folder(prepared.experiment.name)
     refuse_other_folder(folder, prepared.experiment.name)
     with _watching(len(prepared.cells)) as watch:
         finished = experiments.run(prepared, folder, watch, processes=processes, over=over)
+    if report and finished.runs:
+        print_papers([folder], folder, as_json=as_json)
     trace = next((outcome.trace for outcome in finished.outcomes if outcome.trace), "")
     print_end(
         folder, finished.runs, finished.failures, trace, whole=finished.whole, as_json=as_json
     )
+
+
+def run_papers(
+    request: Request, out: Path, processes: int | None, over: str | None, *, report: bool
+) -> None:
+    """Run every experiment that is set beside a paper, each in a folder of its own below ``out``.
+    One that cannot run here is named, and the next begins. Raises typer.Exit if one did not end.
+    """
+    from loomcard.experiments import run as experiments
+    from loomcard.experiments.inputs import InputError
+
+    folders, missing = [], []
+    for name in experiments.of_papers():
+        folder = out / name
+        try:
+            prepared = experiments.prepare(replace(request, what=name))
+        except InputError as error:
+            missing.append(f"{name}: {error}")
+            continue
+        with _watching(len(prepared.cells), name) as watch:
+            finished = experiments.run(prepared, folder, watch, processes=processes, over=over)
+        missing += [f"{name}: {failure}" for failure in finished.failures]
+        folders += [folder] if any(run["finished"] for run in finished.runs) else []
+        if not finished.whole and not finished.failures:
+            print(f"error: interrupted; the same command continues from {out}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED)
+    if report and folders:
+        print_papers(folders, out, as_json=False)
+    for each in missing:
+        print(f"error: {each}", file=sys.stderr)
+    if missing:
+        raise typer.Exit(1)
 
 
 def _of_mixes(
@@ -150,13 +204,13 @@ def _seeds(first: int | None, count: int | None) -> tuple[int, ...]:
 
 
 @contextmanager
-def _watching(cells: int) -> Iterator[Watch]:
+def _watching(cells: int, name: str = "") -> Iterator[Watch]:
     """Show a bar of the cells that are done, and the simulated time so far; nothing in a pipe."""
     from loomcard.experiments.cell import Outcome
 
     done: dict[int, int] = {}
     running: dict[int, int] = {}
-    with waiting("cells", cells) as bar:
+    with waiting(f"{name} cells".strip(), cells) as bar:
         task = bar.task_ids[0]
 
         def watch(news: Outcome | tuple[int, int]) -> None:
@@ -167,6 +221,6 @@ def _watching(cells: int) -> Iterator[Watch]:
             elif news[0] not in done:
                 running[news[0]] = news[1]
             hours = (sum(done.values()) + sum(running.values())) / 3_600_000
-            bar.update(task, description=f"cells ({hours:.1f} simulated hours)")
+            bar.update(task, description=f"{name} cells ({hours:.1f} simulated hours)".strip())
 
         yield watch
