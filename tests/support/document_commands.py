@@ -44,7 +44,7 @@ NOT_RUN = (
     ("docs/operate/bridge.md", r"loomcard replay .*", "of a fault; tests/cluster/test_embedded.py"),
     ("docs/simulate/player.md", r"loomcard cluster launch-rate.*", "loads the machine"),
     ("docs/benchmarks/suite.md", r"loomcard report .*", "of a suite's run"),
-    (".*", r"loomcard run (baselines|hdrf-fig9|dress-ablations|papers).*", "long; tests/experiments"),
+    (".*", r"loomcard run (baselines|hdrf-fig9|dress-ablations|papers).*", "hours; tests/cli"),
     (".*", r"loomcard report run/(baselines|hdrf-fig9).*", "of such a run"),
     (".*", r"loomcard run my-experiment.yml .*", "the reader's file; tests/cli/test_run.py"),
     ("docs/simulate/experiments.md", r"loomcard run .*--on local", "minutes; tests/player"),
