@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loomcard.model import state
+from loomcard.bridge.build import build
 from loomcard.wire import messages
 
 FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved", "reservations")
@@ -57,12 +56,6 @@ def _typed(given: Mapping[str, Any], key: str, kinds: tuple[type, ...], absent: 
         names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
         raise HandshakeError(f"settings.{key}: expected {names}, found {value!r}")
     return value
-
-
-def build() -> str:
-    """Our version, and whether the hot path is compiled."""
-    compiled = not str(state.__file__).endswith(".py")
-    return importlib.metadata.version("loomcard") + (", compiled" if compiled else "")
 
 
 def reply_to(hello: messages.Hello) -> messages.HelloReply:

@@ -81,7 +81,7 @@ app = typer.Typer(
 def _show_version(wanted: bool) -> None:
     if not wanted:
         return
-    from loomcard.bridge.handshake import build
+    from loomcard.bridge.build import build
 
     try:
         ours = build()

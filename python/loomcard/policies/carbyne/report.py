@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from math import fsum  # the same in any order
 
 from loomcard import share, shown
 from loomcard.policies.carbyne.job import Job
@@ -44,16 +45,16 @@ class CarbyneState:
 def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
     """Return the state after the allocations."""
     whole = serving.view.cluster_capacity
-    given, borrowed = jobs.shares.fair, 0.0
+    given, borrowed = [jobs.shares.fair], list[float]()
     for job in jobs.users.values():
         used = share(job.app.used, whole)
-        given -= min(used, job.fair) if job.app.pending_count > 0 else job.fair
-        borrowed += max(0.0, used - job.fair)
+        given.append(-min(used, job.fair) if job.app.pending_count > 0 else -job.fair)
+        borrowed.append(max(0.0, used - job.fair))
     waiting = jobs.must
     shown = islice((job for *_, job in jobs.in_order if job.tasks > 0), JOBS_SHOWN)
     rows = tuple(_job_state(job, serving) for job in shown)
     return CarbyneState(
-        max(0.0, given), borrowed, waiting + sum(serving.started.values()), waiting,
+        max(0.0, fsum(given)), fsum(borrowed), waiting + sum(serving.started.values()), waiting,
         jobs.memory.get("violations", 0), jobs.shares.jobs, rows,
     )  # fmt: skip
 

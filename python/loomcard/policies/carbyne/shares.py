@@ -5,7 +5,7 @@ otherwise at the new level are looked at: the cost does not grow with the number
 
 from __future__ import annotations
 
-from math import inf
+from math import fsum, inf
 
 from loomcard import Application
 from loomcard.advanced import Entry, LazyHeap
@@ -114,12 +114,12 @@ class Shares:
     @property
     def fair(self) -> float:
         """The sum of their dominant shares."""
-        return sum(level.x * level.weights / UNIT for level in self.levels.values())
+        return fsum(level.x * level.weights / UNIT for level in self.levels.values())
 
     def divide(self, entitled: Vector) -> list[Application]:
         """Divide what the queue is entitled to; return the jobs that no longer stand."""
         self.moved = False
-        self.levels = {types: level for types, level in self.levels.items() if level.jobs}
+        self.levels = {types: level for types, level in sorted(self.levels.items()) if level.jobs}
         whole = [max(0.0, c - held) for c, held in zip(entitled, self.masters, strict=True)]
         rows = [
             [c * s / UNIT for c, s in zip(self.capacity, level.sums, strict=True)]
