@@ -43,7 +43,7 @@ public class CreatedQueuesTest extends SchedulerTestBase {
 
   private String text() {
     return rules.text().replaceFirst("\"maximum_queues\":1000", "\"maximum_queues\":2")
-        .replaceAll("(\"template\":.)", "$1\"default_priority\":5,\"default_lifetime_s\":9,")
+        .replaceAll("(\"template\":.)", "$1\"default_priority\":5,\"default_lifetime_s\":9000,")
         .replace("\"depth\":2", "\"remove_after_s\":60,\"depth\":2");
   }
 
@@ -74,7 +74,7 @@ public class CreatedQueuesTest extends SchedulerTestBase {
     RMApp other = submitted("alice", "default");
     assertEquals(5, scheduler.checkAndGetApplicationPriority(null, null, "root.users.alice", null)
         .getPriority()); // YARN asks before the queue exists
-    assertEquals(9, scheduler.checkAndGetApplicationLifetime("root.users.alice", -1));
+    assertEquals(9000, scheduler.checkAndGetApplicationLifetime("root.users.alice", -1));
     accepted(other, "root.default");
     assertEquals(RMAppState.SUBMITTED, alice.getState());
     assertNull(scheduler.queues().find("root.users.alice"));
