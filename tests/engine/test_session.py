@@ -270,6 +270,7 @@ def test_policies_files_come_from_the_folders_of_the_handshake(
     digest = hashlib.sha256(OWN.encode()).hexdigest()
     assert [file.name for file in copies.glob("*")] == ([] if dry_run else [f"{digest}.py"])
     monkeypatch.setattr(registry, "_modules", {})
+    monkeypatch.setattr(registry, "_notices", [])
     (tmp_path / "own.py").unlink()
     header = json.loads(far_end.session.header_text())[1]
     with pytest.raises(registry.PolicyNotFoundError, match="there is no file own"):
