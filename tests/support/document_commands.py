@@ -29,6 +29,7 @@ ELSEWHERE = {"docs/write/tutorial.md": "tests/cluster/test_tutorial.py"}
 # (page, lines, reason); page and lines are regular expressions that match the whole text.
 NOT_RUN = (
     (".*", r"export .*", "sets the reader's shell; the test sets it for all"),
+    ("docs/benchmarks/yarn-tests.md", r"classes=.*", "of make yarn-tests"),
     (".*", r"make .*", "CI runs make test and make rest, with setup, lint, docs and java"),
     (".*", r"docker .*", "tests/cluster/test_compose*.py drive the same compose files"),
     (".*", r"loomcard .*--on docker.*", "tests/cluster/test_compose*, suite/test_on_compose.py"),
