@@ -33,8 +33,9 @@ class Yarn:
     def apply(self, text: str) -> None:
         self.cluster.rest.apply_policy("version: 1\nkind: policy\n" + text, "case.yml")
 
-    def app(self, queue: str, user: str = "u", kind: str = "YARN") -> str:
-        name = self.asker("submit", queue, user, kind)
+    def app(self, queue: str, user: str = "u", *kind: str) -> str:
+        """``kind``: its type, and its tags joined by commas."""
+        name = self.asker("submit", queue, user, *kind)
         assert name.startswith("application_"), name
         return name
 
@@ -448,7 +449,7 @@ def test_slots(yarn: Yarn) -> None:
 def test_reduces_wait_for_maps(yarn: Yarn) -> None:
     """No map has finished, so no reduce may start; the counts of the job are named."""
     yarn.apply("policy: fifo\nqueues: {a: {policy: coupling, options: {maps: any}}}\n")
-    app = yarn.app("root.a", kind="MAPREDUCE")
+    app = yarn.app("root.a", "u", "MAPREDUCE", "maps=2,reduces=1")
     yarn.ask(app, 128, 2)
     yarn.ask(app, 256, 1, priority=10)
     yarn.holds(app, 2)
@@ -473,8 +474,8 @@ def test_quota_of_large_jobs(yarn: Yarn) -> None:
     large = yarn.app("root.a")
     yarn.ask(large, 128, 128)
     found = yarn.explained(large, "RESERVED")
-    assert "category LD" in found["sentence"]
     assert "the category's quota is" in found["sentence"]
+    assert "it uses 6528 MB, 51 vcores" in found["sentence"]
     small = yarn.app("root.a")
     yarn.ask(small, 128, 2)
     yarn.holds(small, 2)

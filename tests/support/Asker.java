@@ -3,6 +3,7 @@ import java.io.InputStreamReader;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -109,7 +110,8 @@ public final class Asker {
   private static String answer(YarnClient client, String[] words) throws Exception {
     switch (words[0]) {
       case "submit":
-        return submit(words[1], words[2], words.length > 3 ? words[3] : null);
+        return submit(words[1], words[2], words.length > 3 ? words[3] : null,
+            words.length > 4 ? words[4] : "");
       case "master":
         return submitMaster(client, words[1], words[2], Integer.parseInt(words[3]));
       case "ask":
@@ -169,8 +171,9 @@ public final class Asker {
     }
   }
 
-  /** submit QUEUE USER [TYPE]. */
-  private static String submit(String queue, String user, String type) throws Exception {
+  /** submit QUEUE USER [TYPE [TAG,...]]. */
+  private static String submit(String queue, String user, String type, String tags)
+      throws Exception {
     UserGroupInformation submitter = UserGroupInformation.createRemoteUser(user);
     return submitter.doAs((PrivilegedExceptionAction<String>) () -> {
       YarnClient own = YarnClient.createYarnClient();
@@ -182,6 +185,9 @@ public final class Asker {
       context.setApplicationName(id.toString());
       context.setQueue(queue);
       context.setApplicationType(type);
+      if (!tags.isEmpty()) {
+        context.setApplicationTags(new HashSet<>(Arrays.asList(tags.split(","))));
+      }
       context.setUnmanagedAM(true);
       context.setMaxAppAttempts(1);
       context.setAMContainerSpec(ContainerLaunchContext.newInstance(null, null, null, null, null,
