@@ -447,16 +447,23 @@ def test_slots(yarn: Yarn) -> None:
 
 
 def test_reduces_wait_for_maps(yarn: Yarn) -> None:
-    """No map has finished, so no reduce may start; the counts of the job are named."""
+    """A map waits for its host and none has finished, so no reduce may start; the counts of the job
+    are named.
+    """
     yarn.apply("policy: fifo\nqueues: {a: {policy: coupling, options: {maps: any}}}\n")
-    app = yarn.app("root.a", "u", "MAPREDUCE", "maps=2,reduces=1")
+    app = yarn.app("root.a", "u", "MAPREDUCE", "maps=3,reduces=1")
+    yarn.ask(app, 128, 1, "host=n99@/rack9", "strict", priority=5)
     yarn.ask(app, 128, 2)
     yarn.ask(app, 256, 1, priority=10)
     yarn.holds(app, 2)
-    found = yarn.explained(app, "MAPS_FIRST")
-    assert (
-        "policy coupling of root.a (maps 2, finished 0, reduces 1, started 0" in (found["sentence"])
-    )
+
+    def reduce() -> dict[str, Any]:
+        asks = yarn.cluster.rest.explain(app)["asks"]
+        return next((ask for ask in asks if ask["priority"] == 10), {"code": ""})
+
+    wait_until(lambda: reduce()["code"] == "MAPS_FIRST", "the reduce waits for maps")
+    said = "policy coupling of root.a (maps 3, finished 0, reduces 1, started 0"
+    assert said in reduce()["text"]
     other = yarn.app("root.a")  # whose type has no maps: it is not coupled
     yarn.ask(other, 256, 1, priority=10)
     yarn.holds(other, 1)
