@@ -37,6 +37,7 @@ public final class LoomcardQueue extends YarnQueue {
   private final ActiveUsersManager users;
   private final QueueUsage usage;
   private volatile List<LoomcardQueue> children = Collections.emptyList();
+  private volatile double childWeights;
   private volatile QueueSpec spec;
   private volatile QueueAcl submit;
   private volatile QueueAcl administer;
@@ -64,12 +65,29 @@ public final class LoomcardQueue extends YarnQueue {
     LabelMetrics.available(metrics, "", Resource.newInstance(0, 0)); // see QueueTree.measured
   }
 
-  /** Takes over what a policy configuration says of this queue. */
+  /** Takes over what a policy configuration says of this queue, after those below it. */
   void configure(QueueSpec newSpec, List<LoomcardQueue> newChildren) {
     submit = new QueueAcl(newSpec.submit);
     administer = new QueueAcl(newSpec.administer);
     spec = newSpec;
+    childWeights = weights(newChildren);
     children = Collections.unmodifiableList(new ArrayList<>(newChildren));
+  }
+
+  private static double weights(List<LoomcardQueue> queues) {
+    double weights = 0;
+    for (LoomcardQueue each : queues) {
+      if (!each.spec.guaranteed.isShare() || each.spec.guaranteed.ppm > 0) {
+        return 0;
+      }
+      weights += each.spec.weight;
+    }
+    return weights;
+  }
+
+  /** The sum of its children's weights; 0 where one of them states a guarantee. */
+  double childWeights() {
+    return childWeights;
   }
 
   /**

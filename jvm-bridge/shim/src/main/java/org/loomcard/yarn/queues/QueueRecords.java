@@ -51,7 +51,7 @@ final class QueueRecords {
     if (parent == null) {
       return 1;
     }
-    double weights = weights(parent);
+    double weights = parent.childWeights();
     if (weights > 0) {
       return queue.spec().weight / weights;
     }
@@ -65,24 +65,12 @@ final class QueueRecords {
     if (queue.parent() == null) {
       return 1;
     }
-    boolean isPart = queue.spec().guaranteed.isShare() || weights(queue.parent()) > 0;
+    boolean isPart = queue.spec().guaranteed.isShare() || queue.parent().childWeights() > 0;
     return isPart ? capacity(queue) * partOfRoot(queue.parent()) : 0;
   }
 
   private static LoomcardQueue root(LoomcardQueue queue) {
     return queue.parent() == null ? queue : root(queue.parent());
-  }
-
-  /** Returns the sum of its children's weights; 0 where one of them states a guarantee. */
-  private static double weights(LoomcardQueue parent) {
-    double weights = 0;
-    for (LoomcardQueue each : parent.children()) {
-      if (!each.spec().guaranteed.isShare() || each.spec().guaranteed.ppm > 0) {
-        return 0;
-      }
-      weights += each.spec().weight;
-    }
-    return weights;
   }
 
   /**
@@ -94,7 +82,7 @@ final class QueueRecords {
     if (parent == null) {
       return queue.guaranteed();
     }
-    return weights(parent) == 0 ? queue.guaranteed() : Amounts.share(share(parent),
+    return parent.childWeights() == 0 ? queue.guaranteed() : Amounts.share(share(parent),
         (int) Math.round(LoomcardQueue.WHOLE * capacity(queue)));
   }
 }
