@@ -101,8 +101,17 @@ def agree(
     """Return the part of the samples in a window in which each queue runs as many containers in
     both records, or one more or less.
     """
+    return _alike(_sampled(one, other, window_ms, every_ms))
+
+
+def _sampled(
+    one: RunRecord, other: RunRecord, window_ms: tuple[int, int], every_ms: int = EVERY_MS
+) -> list[tuple[dict[str, int], dict[str, int]]]:
     times = range(*window_ms, every_ms)
-    pairs = [(queues_at(one, at_ms), queues_at(other, at_ms)) for at_ms in times]
+    return [(queues_at(one, at_ms), queues_at(other, at_ms)) for at_ms in times]
+
+
+def _alike(pairs: Sequence[tuple[dict[str, int], dict[str, int]]]) -> float:
     near = [all(abs(a[queue] - b[queue]) <= 1 for queue in a) for a, b in pairs]
     return sum(near) / len(near)
 
@@ -180,11 +189,10 @@ def _end(progress: Progress) -> None:
 
 
 def _samples(ours: RunRecord, stock: RunRecord) -> dict[str, Any]:
-    times = range(*IMPORTED_MS, EVERY_MS)
-    counts = [(queues_at(ours, at_ms), queues_at(stock, at_ms)) for at_ms in times]
+    counts = _sampled(ours, stock, IMPORTED_MS)
     near = {q: sum(abs(a[q] - b[q]) <= 1 for a, b in counts) / len(counts) for q in counts[0][0]}
     return {
-        "agree": agree(ours, stock, IMPORTED_MS),
+        "agree": _alike(counts),
         "agree_by_queue": near,
         "samples": len(counts),
         "preempted": [sum(row.kind == "preempted" for row in r.containers) for r in (ours, stock)],
