@@ -96,16 +96,21 @@ def _label_entry(name: str) -> str:
     raise PydanticCustomError("label", 'expected a node label, or "*" for all')
 
 
-def _count(value: object) -> object:
-    if value == UNLIMITED or (type(value) is int and 1 <= value < 2**31):
+def _count(value: object, least: int = 1) -> object:
+    if value == UNLIMITED or (type(value) is int and least <= value < 2**31):
         return value
-    raise PydanticCustomError("count", "expected a whole number from 1 to 2147483647, or unlimited")
+    raise PydanticCustomError(
+        "count", f"expected a whole number from {least} to 2147483647, or unlimited"
+    )
 
 
 def _running_count(value: object) -> object:
-    if value == UNLIMITED or (type(value) is int and 0 <= value < 2**31):
-        return value
-    raise PydanticCustomError("count", "expected a whole number from 0 to 2147483647, or unlimited")
+    return _count(value, 0)
+
+
+def _count_schema(least: int) -> WithJsonSchema:
+    number = {"type": "integer", "minimum": least, "maximum": 2**31 - 1}
+    return WithJsonSchema({"anyOf": [number, {"const": UNLIMITED}]})
 
 
 def _not_empty(amounts: dict[str, int]) -> dict[str, int]:
@@ -134,20 +139,8 @@ Amounts = Annotated[
 ]
 
 
-Count = Annotated[
-    int | str,
-    PlainValidator(_count),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, {"const": UNLIMITED}]}
-    ),
-]
-RunningCount = Annotated[
-    int | str,
-    PlainValidator(_running_count),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**31 - 1}, {"const": UNLIMITED}]}
-    ),
-]
+Count = Annotated[int | str, PlainValidator(_count), _count_schema(1)]
+RunningCount = Annotated[int | str, PlainValidator(_running_count), _count_schema(0)]
 PositiveAmounts = Annotated[
     dict[ResourceName, Annotated[int, Field(ge=1, lt=2**63)]],
     AfterValidator(_not_empty),
