@@ -22,6 +22,7 @@ from planted_waits import (
     at_leaves,
     held,
     planted,
+    reserved,
     rounds,
     settle,
     stand,
@@ -188,19 +189,7 @@ def test_no_node_is_registered() -> None:
 def test_room_reserved_for_another_and_for_itself() -> None:
     """The owner of the room is told how much is missing there, the other whose room it is."""
     for ended in (2, 3):
-        queue = {
-            "policy": "fifo", "options": {"reserve_after_ms": 1}, "reservation_share": "100%",
-        }  # fmt: skip
-        cluster = Cluster("fifo", nodes=[(4000, 8)], queues={"a": queue})
-        cluster.add_app(1, "root.a")
-        cluster.ask(1, 3, (1000, 1))
-        settle(cluster)
-        cluster.add_app(APP, "root.a")
-        cluster.ask(APP, 1, (3500, 1))
-        rounds(cluster, 2)
-        cluster.add_app(2, "root.a")
-        cluster.ask(2, 1, (1000, 1))
-        settle(cluster)
+        cluster = reserved(APP)
         found, other = of_app(cluster), of_app(cluster, 2)
         (bound,) = found["asks"][0]["binding"]
         assert (bound["code"], bound["short"]["memory_mb"]) == ("RESERVATION", 2500)

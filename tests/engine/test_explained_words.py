@@ -12,7 +12,7 @@ from loomcard.engine import trial
 from loomcard.engine.explain import Explainer
 from loomcard.model.reasons import Reason
 from loomcard.testing import Cluster
-from planted_waits import APP, CASES, RULES, planted, rounds, settle, stand, uses
+from planted_waits import APP, CASES, RULES, planted, reserved, rounds, settle, stand, uses
 
 WORDED = Path(__file__).parents[1] / "golden" / "explanations.json"
 """What is explained in each scene. `RECORD=1 .venv/bin/pytest tests/engine/test_explained_words.py`
@@ -110,22 +110,6 @@ def named_hosts(*hosts: str) -> dict[str, Any]:
         "hosts": dict.fromkeys(hosts, 1), "racks": {"/x": 1}, "relax": False,
         "strict_racks": ["/x"],
     }  # fmt: skip
-
-
-def reserved(app: int) -> Cluster:
-    """Room is reserved for one application; the other wants some of it."""
-    queue = {"policy": "fifo", "options": {"reserve_after_ms": 1}, "reservation_share": "100%"}
-    cluster = Cluster("fifo", nodes=[(4000, 8)], queues={"a": queue})
-    cluster.add_app(1, "root.a")
-    cluster.ask(1, 3, (1000, 1))
-    settle(cluster)
-    cluster.add_app(app, "root.a")
-    cluster.ask(app, 1, (3500, 1))
-    rounds(cluster, 2)
-    cluster.add_app(APP + 2 - app, "root.a")
-    cluster.ask(APP + 2 - app, 1, (1000, 1))
-    settle(cluster)
-    return cluster
 
 
 def refused() -> Cluster:

@@ -243,3 +243,19 @@ RULES: dict[str, tuple[Any, dict[str, Any] | None, Callable[[Cluster], None], st
         plant_slots, "SLOTS", "slots 4, free slots 0",
     ),
 }  # fmt: skip
+
+
+def reserved(app: int) -> Cluster:
+    """Room is reserved for one application; the other wants some of it."""
+    queue = {"policy": "fifo", "options": {"reserve_after_ms": 1}, "reservation_share": "100%"}
+    cluster = Cluster("fifo", nodes=[(4000, 8)], queues={"a": queue})
+    cluster.add_app(1, "root.a")
+    cluster.ask(1, 3, (1000, 1))
+    settle(cluster)
+    cluster.add_app(app, "root.a")
+    cluster.ask(app, 1, (3500, 1))
+    rounds(cluster, 2)
+    cluster.add_app(APP + 2 - app, "root.a")
+    cluster.ask(APP + 2 - app, 1, (1000, 1))
+    settle(cluster)
+    return cluster
