@@ -7,7 +7,6 @@ from threading import Thread
 
 import pytest
 
-from loomcard.install import metrics
 from loomcard.install.hadoop_conf import read
 from loomcard.install.metrics import configured, scraped
 
@@ -27,9 +26,7 @@ def prom() -> Iterator[HTTPServer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, *texts = self.server.answer  # type: ignore[attr-defined]
-            text = texts[0]
-            self.server.answer = (status, *(texts[1:] or texts))  # type: ignore[attr-defined]
+            status, text = self.server.answer  # type: ignore[attr-defined]
             self.send_response(status if self.path == "/prom" else 500)
             self.end_headers()
             self.wfile.write(text.encode())
@@ -50,20 +47,14 @@ def prom() -> Iterator[HTTPServer]:
         ((200, SERIES), {"bridge": {}}, "read by nobody since the ResourceManager", True),
         ((200, "queue_metrics_x 2\n"), DOCUMENT, "1 series, none of Loomcard's", False),
         ((200, "queue_metrics_x 2\n"), {"type": "capacityScheduler"}, "read by nobody", True),
-        ((200, "", "", SERIES), DOCUMENT, "2 series, read by Prometheus", True),
-        ((200, ""), DOCUMENT, "answers, without a series", False),
         ((404, ""), DOCUMENT, "(HTTP 404), so Prometheus reads no metrics", True),
         ((401, ""), DOCUMENT, "asks who calls", True),
     ],
 )
 def test_a_resource_manager_says_what_it_has_and_who_reads_it(
-    prom: HTTPServer, monkeypatch: pytest.MonkeyPatch, answer, document, said: str, well: bool
+    prom: HTTPServer, answer, document, said: str, well: bool
 ) -> None:
-    """Metrics that are off, or for callers with a ticket, are no fault of the installation; what
-    was not yet published is asked for again.
-    """
-    monkeypatch.setattr(metrics, "_PUBLISHED_S", 30.0 if well else 0.5)
-    monkeypatch.setattr(metrics, "_PAUSE_S", 0.01)
+    """Metrics that are off, or for callers with a ticket, are no fault of the installation."""
     prom.answer = answer  # type: ignore[attr-defined]
     check = scraped(f"http://127.0.0.1:{prom.server_port}", document)
     assert said in check.said
