@@ -239,10 +239,13 @@ public class ConfigSwapTest extends BridgeTestBase {
   private void takesBack(String reason) throws Exception {
     start(false);
     allocated(2);
+    long before = bridge.status().counters.rounds();
     ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertEquals(result.toString(), ConfigSwapResult.Outcome.FAILED, result.outcome);
     assertTrue(result.message, result.message.contains(reason));
     assertUnchanged(result);
+    Until.waitUntil("a policy has answered, so the fallback does not serve beside it",
+        () -> bridge.status().counters.rounds() > before);
     goesOnAsBefore();
   }
 
