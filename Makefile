@@ -1,4 +1,4 @@
-# Two commands for a newcomer: `make demo` and `make test`. Both call `make setup`, which does nothing when all is current.
+# Two commands for a newcomer: `make demo` and `make test`. Both call `make ready`, which does nothing when all is current.
 # Needed on the machine: Python 3.11, a JDK 17, Maven, make. PYTHON and JAVA_HOME choose among several.
 
 PYTHON ?= python3
@@ -29,13 +29,15 @@ MVN_LINE = $(if $(filter-out 3.4,$(HADOOP)),-Dhadoop.line=$(HADOOP) -Dhadoop.ver
 # The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
 RELEASES := 2.7.7 2.10.1 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.3 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
-.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java link line-2.7 lines lock explore golden yarn-tests bench bench-gate locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
+.PHONY: help setup ready python environment demo test rest test-all lint docs unit coverage java link line-2.7 lines lock explore golden yarn-tests bench bench-gate locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1 - \2/p' Makefile
 
-setup: $(VENV)/.made $(JARS)  ## .venv with the command loomcard, and the jars
+setup: ready $(if $(shell command -v $${CC:-gcc}),$(COMPILED))  ## .venv with the command loomcard, the jars, and where a C compiler is the compiled build
+
+ready: $(VENV)/.made $(JARS)
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -63,13 +65,13 @@ $(JARS): $(JAVA_SOURCES) | environment
 	@$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 
-demo: setup $(VENV)/.report $(if $(filter 2.7,$(HADOOP)),$(LINE_2_7))  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler; HADOOP=3.3 on another Hadoop line
+demo: ready $(VENV)/.report $(if $(filter 2.7,$(HADOOP)),$(LINE_2_7))  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler; HADOOP=3.3 on another Hadoop line
 	@$(ON_LINE) $(BIN)/loomcard demo
 
-test: setup $(VENV)/.lint $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
+test: ready $(VENV)/.lint $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
 	@$(BIN)/python tests/parts.py test
 
-rest: setup $(VENV)/.dask $(VENV)/.notebook $(VENV)/.compiled $(VENV)/.lint $(CLASS_PATH) $(YARN_TESTS)  ## what is slower and rarer; what needs Docker is skipped, in one line, where no engine answers
+rest: ready $(VENV)/.dask $(VENV)/.notebook $(VENV)/.compiled $(VENV)/.lint $(CLASS_PATH) $(YARN_TESTS)  ## what is slower and rarer; what needs Docker is skipped, in one line, where no engine answers
 	@$(BIN)/python tests/parts.py rest
 
 test-all: test rest  ## everything, as CI runs it
@@ -87,7 +89,7 @@ docs: $(VENV)/.docs  ## the documentation site, with API reference and JSON Sche
 	@NO_COLOR=1 $(BIN)/zensical build --strict >build/docs.log 2>&1 || { cat build/docs.log >&2; exit 1; }
 	@echo "docs: open build/site/index.html"
 
-java: setup  ## Java style and tests, and Error Prone; HADOOP=3.3 the same tests on the jars of another line
+java: ready  ## Java style and tests, and Error Prone; HADOOP=3.3 the same tests on the jars of another line
 ifdef HADOOP
 	@$(MVN) -pl shim test-compile
 	@$(MVN) -pl shim surefire:test $(MVN_LINE)
@@ -96,7 +98,7 @@ else
 	@$(MVN) -Perror-prone -pl shim compile
 endif
 
-link: setup $(LINE_2_7)  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
+link: ready $(LINE_2_7)  ## does the scheduler's jar link with each of these releases of Hadoop: RELEASES=3.3.6 others; half a minute
 	@jvm-bridge/lines/fetch.sh $(RELEASES)
 	@$(MVN)/lines test
 	@$(MVN)/line-2.7 test
@@ -125,10 +127,10 @@ $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f
 	@$(MVN)/yarn-tests package $(MVN_LINE)
 	@touch $@
 
-yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); two hours, goes on where it stopped; ONLY="TestRM TestAMRestart" only these classes
+yarn-tests: ready $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); two hours, goes on where it stopped; ONLY="TestRM TestAMRestart" only these classes
 	@$(ON_LINE) $(BIN)/python -m benchmarks.yarn_tests.run --write docs/benchmarks/yarn-tests.md $(if $(RERUN),--rerun) $(ONLY:%=--only %)
 
-explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
+explore: ready  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
 
 golden: $(VENV)/.made  ## every policy decides again what tests/golden/journals hold; ONLY=swap/dress some of them, RECORD=1 writes them again
@@ -137,7 +139,7 @@ golden: $(VENV)/.made  ## every policy decides again what tests/golden/journals 
 mutants: $(VENV)/.mutants  ## do tests notice small changes of the core? MODULE=model/placement one module, SAMPLE=60 SEED=1 a sample, WRITE=1 into the docs; a run that was cut goes on
 	@$(BIN)/python tests/mutants.py $(foreach module,$(MODULE),'$(module)') $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
 
-wheel: setup $(LINE_2_7) $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md)
+wheel: ready $(LINE_2_7) $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md)
 	@rm -f $(DIST)/loomcard-*.whl
 	@$(BIN)/hatchling build -t wheel -d $(DIST) >/dev/null
 	@ls $(DIST)/loomcard-*.whl
@@ -151,7 +153,7 @@ $(CLASS_PATH): $(JARS)
 lock: $(VENV)/.lock  ## requirements.lock from pyproject.toml's ranges; UPGRADE=1 takes the newest of everything
 	@$(BIN)/uv pip compile -q --universal --all-extras $(if $(UPGRADE),--upgrade) --no-header -o requirements.lock pyproject.toml
 
-compiled: setup $(COMPILED)  ## .venv-compiled with the wheel whose hot path is compiled to C; needs a C compiler
+compiled: ready $(COMPILED)  ## .venv-compiled with the wheel whose hot path is compiled to C; needs a C compiler
 
 # Built from the source distribution: in this folder the compiled modules would stay, and hide later changes.
 $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.compiled
@@ -163,42 +165,44 @@ $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.compiled
 		--no-build-isolation -w .venv-compiled/dist .venv-compiled/dist/*.tar.gz
 	@.venv-compiled/bin/pip install -q --no-input --disable-pip-version-check -c requirements.lock \
 		"$$(echo .venv-compiled/dist/*.whl)[simulate]"
+	@echo "import site; site.addsitedir('$$(echo $(CURDIR)/$(VENV)/lib/python*/site-packages)')" \
+		>"$$(echo .venv-compiled/lib/python*/site-packages)/checkout.pth" # policies that are installed there
 	@touch $@
 
-bench: setup $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; half an hour; the last line is JSON
+bench: ready $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; half an hour; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.bridge --python .venv-compiled/bin/python
 
-bench-gate: setup $(COMPILED)  ## does the head use more CPU for an allocation or a simulated task than COMMIT=...? some 20 minutes; exits 1 beyond 5 %
+bench-gate: ready $(COMPILED)  ## does the head use more CPU for an allocation or a simulated task than COMMIT=...? some 20 minutes; exits 1 beyond 5 %
 	@$(BIN)/python -m benchmarks.speed.gate $(or $(COMMIT),$(error COMMIT=...: name the commit to compare with))
 
-locks: setup  ## the longest holds of the scheduler's lock, with one user at every bound; some minutes; the last line is JSON
+locks: ready  ## the longest holds of the scheduler's lock, with one user at every bound; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.locks
 
-agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
+agreement: ready  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.agreement
 
-papers-reality: setup  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON
+papers-reality: ready  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON
 	@$(BIN)/python -m benchmarks.papers_on_yarn
 
 bench-import: $(VENV)/.made  ## CPU time of `import loomcard` and of each --help beside importing typer and rich; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.import_time
 
-bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON
+bench-simulator: ready  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.simulator
 
-hdrf-trees: setup  ## random trees under H-DRF and its baselines: who breaks a guarantee; 15 minutes
+hdrf-trees: ready  ## random trees under H-DRF and its baselines: who breaks a guarantee; 15 minutes
 	@$(BIN)/python -m benchmarks.random_trees
 
-bench-hdrf: setup  ## microseconds a decision of hdrf by the size of the tree; some 15 minutes; the last line is JSON
+bench-hdrf: ready  ## microseconds a decision of hdrf by the size of the tree; some 15 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.hdrf
 
-bench-carbyne: setup  ## CPU time of a decision of carbyne beside tetris, 10,000 and 50,000 tasks waiting; some minutes; the last line is JSON
+bench-carbyne: ready  ## CPU time of a decision of carbyne beside tetris, 10,000 and 50,000 tasks waiting; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.carbyne
 
-bench-coupling: setup  ## CPU time of coupling beside fair where 5,000 nodes beat once a second; some minutes; the last line is JSON
+bench-coupling: ready  ## CPU time of coupling beside fair where 5,000 nodes beat once a second; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.coupling
 
-chaos: setup  ## overlapping faults on the real shim (FAULTS=500, MINUTES=60, HADOOP=3.4; a run that was cut goes on), and what must hold after them; the last line is JSON
+chaos: ready  ## overlapping faults on the real shim (FAULTS=500, MINUTES=60, HADOOP=3.4; a run that was cut goes on), and what must hold after them; the last line is JSON
 	@$(ON_LINE) $(BIN)/python -m benchmarks.chaos --resume --faults $(or $(FAULTS),500) --minutes $(or $(MINUTES),60) \
 		--out run/chaos$(HADOOP:%=-%)
 

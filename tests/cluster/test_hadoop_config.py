@@ -1,7 +1,9 @@
 """Hadoop's rendered configuration is complete and escaped, and has no names unknown to Hadoop."""
 
 import json
+import os
 import shutil
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,6 +20,7 @@ from loomcard.cluster.hadoop_config import (
     RenderError,
     compose_settings,
     embedded_settings,
+    policy_python,
     render,
     template_root,
 )
@@ -113,6 +116,22 @@ def test_an_embedded_cluster_has_neither_hdfs_nor_history(tmp_path: Path) -> Non
     assert "yarn.resourcemanager.bind-host" not in yarn
     assert yarn["yarn.resourcemanager.address"].startswith("127.0.0.1:")
     assert (tmp_path / "conf" / "topology.table").read_text() == "n1 /r1\nn2 /r2\n"
+
+
+def test_policy_processes_run_the_compiled_build_while_it_is_current(tmp_path: Path) -> None:
+    """A checkout's cluster runs what `make setup` compiled, until a source is newer."""
+    environment, built = tmp_path / ".venv", tmp_path / ".venv-compiled"
+    source = tmp_path / "package" / "model" / "state.py"
+    for file in (source, built / ".made"):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    os.utime(source, (1_000, 1_000))
+    assert policy_python(environment, tmp_path / "package") == str(built / "bin" / "python")
+    assert policy_python(tmp_path / "venv", tmp_path / "package") == sys.executable
+    os.utime(built / ".made", (999, 999))
+    assert policy_python(environment, tmp_path / "package") == sys.executable
+    (built / ".made").unlink()
+    assert policy_python(environment, tmp_path / "package") == sys.executable
 
 
 def test_values_are_escaped(tmp_path: Path) -> None:

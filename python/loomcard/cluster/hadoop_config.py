@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from loomcard.cluster.hadoop_property_names import KnownNames, property_names
 from loomcard.config.shipped import shipped
 
+PACKAGE = Path(__file__).parents[1]
 LOOMCARD_SCHEDULER = "org.loomcard.yarn.LoomcardScheduler"
 CAPACITY_SCHEDULER = (
     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
@@ -151,6 +152,19 @@ def loomcard_properties(
     return properties
 
 
+def policy_python(environment: Path, package: Path) -> str:
+    """Return the interpreter of policy processes: that of the compiled build which `make setup`
+    made beside a checkout's `environment`, while no file of `package` is newer; otherwise this one.
+    """
+    built = environment.parent / ".venv-compiled"
+    made = built / ".made"
+    if environment.name != ".venv" or not made.is_file():
+        return sys.executable
+    newest = max(file.stat().st_mtime for file in package.rglob("*.py"))
+    current = made.stat().st_mtime > newest
+    return str(built / "bin" / "python") if current else sys.executable
+
+
 def compose_settings(
     scheduler_class: str = LOOMCARD_SCHEDULER, *, ha: bool = False, **changes: Any
 ) -> Settings:
@@ -189,8 +203,8 @@ def embedded_settings(
     """Return the settings of the embedded cluster, which keeps everything under `data_dir`.
 
     Its configuration goes to `data_dir/conf`, its jars are those of `jars_dir`, and its policy
-    process runs on this Python. `changes` replace fields of `Settings`, such as ports, hosts and
-    racks; `extra=Extra(yarn={...})` adds further `loomcard.*` keys.
+    process runs on the Python of `policy_python`. `changes` replace fields of `Settings`, such as
+    ports, hosts and racks; `extra=Extra(yarn={...})` adds further `loomcard.*` keys.
     """
     conf_dir = f"{data_dir}/conf"
     loomcard: dict[str, str] = {}
@@ -198,7 +212,7 @@ def embedded_settings(
         loomcard = loomcard_properties(
             conf_dir,
             state_dir=f"{data_dir}/loomcard",
-            python=sys.executable,
+            python=policy_python(Path(sys.prefix), PACKAGE),
             policy_file=f"{conf_dir}/policy.yml",
             policy_path=changes.get("policy_path", ()),
         )
