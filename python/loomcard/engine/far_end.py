@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from loomcard.api.pending_plan import PendingPreemption
 from loomcard.engine.carry_out import Commit
 from loomcard.engine.mirror import Mirror
@@ -25,6 +27,7 @@ EPOCH = 1_700_000_000_000
 """The cluster timestamp in the names of applications and containers."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FarEnd:
     """A session, and the cluster that it serves. All times are in ms since the far end's zero.
 

@@ -28,7 +28,7 @@ def wake_for_waits(pending: PendingPlan, *, given_back: bool) -> None:
     state = pending.state
     wanted = [
         reservation.until_ms
-        for reservation in state.reservations
+        for reservation in state.reservations or ()
         if reservation.until_ms is not None
     ]
     wanted += [pending.now_ms + 1] if given_back else []

@@ -6,6 +6,8 @@ docs/simulate/workload.md, "What an application master does", is the text that t
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 from loomcard.api.stages.marked_asks import unmarked
 from loomcard.masters.host import Host, Key, Running
 from loomcard.masters.stage import StageRun
@@ -13,6 +15,7 @@ from loomcard.model.resource import Resource
 from loomcard.workload.scenario import ScenarioApplication
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Master:
     """The AM of kinds plain and dag, and the base class of the other kinds' AMs."""
 

@@ -158,6 +158,8 @@ class Reservations:
 
     def expire(self, now_ms: int) -> None:
         """End the reservations whose time has ended."""
+        if not self._asks:
+            return
         for reservation in self:
             if reservation.until_ms is not None and reservation.until_ms <= now_ms:
                 self.end(reservation)
@@ -169,6 +171,8 @@ class Reservations:
 
     def rows(self) -> list[ReservationRow]:
         """All reservations as they cross the wire, by ask, the one placed first before others."""
+        if not self._asks:
+            return []
         return [
             (h.ask.key.attempt, h.ask.key.priority, h.ask.key.allocation_request_id,
              h.node.number, h.until_ms, h.since_ms, h.placed_ms)
