@@ -52,7 +52,9 @@ class Reserver:
         after = _reservations(view)
         plan.report(view.queue, {"reservations": after})
         changed = happened or before != last or after != before
-        quiet = 0 if changed or view.now_ms - last_ms > ALONE_MS else quiet + 1
+        # A round on labelled nodes has several stages, and each calls this: they are one round.
+        rounds = int(view.now_ms > last_ms)
+        quiet = 0 if changed or view.now_ms - last_ms > ALONE_MS else quiet + rounds
         if quiet < 2:
             plan.wake_at(view.now_ms + 20)
         return plan, (after, view.now_ms, quiet)
