@@ -149,12 +149,12 @@ def test_yarn_api_client(both: tuple[Shown, Shown]) -> None:
         assert used[0]["vCores"] == used[1]["vCores"]
 
 
-def _users(queue: dict[str, Any]) -> dict[str, tuple[int, int, int, int]]:
+def _users(queue: dict[str, Any]) -> dict[str, tuple[int, int, int, int, bool]]:
     rows = (queue.get("users") or {}).get("user") or []
     return {
         row["username"]: (
             row["resourcesUsed"]["memory"], row["resourcesUsed"]["vCores"],
-            row["numActiveApplications"], row["numPendingApplications"],
+            row["numActiveApplications"], row["numPendingApplications"], row["isActive"],
         )
         for row in rows
     }  # fmt: skip
@@ -186,17 +186,18 @@ def _lines(text: str) -> dict[str, str]:
 
 
 def test_yarn_top(both: tuple[Shown, Shown]) -> None:
-    """It shows the same applications with the same containers, and what is allocated."""
+    """It shows the same applications with the same containers, and what is allocated and
+    available."""
     ours, stock = (_top(each.top) for each in both)
     assert ours == stock
-    assert len(ours) == len(HELD) + 2
+    assert len(ours) == len(HELD) + 4
 
 
 def _top(lines: list[str]) -> list[list[str]]:
     first = [line.replace("\x1b[K", "").split() for line in lines[: 8 + len(HELD)]]
     apps = [["app", *each[-14:][:9]] for each in first if "application_" in " ".join(each)]
-    whole = [each for each in first if each[:2] in (["Queue(s)", "Containers:"],
-                                                    ["Queue(s)", "Applications:"])]  # fmt: skip
+    of = ("Applications:", "Containers:", "Mem(GB):", "VCores:")
+    whole = [each for each in first if each[:1] == ["Queue(s)"] and each[1] in of]
     return sorted(apps) + whole
 
 

@@ -41,6 +41,12 @@ final class QueueDemands {
     }
   }
 
+  /** Whether an application waits for a container. */
+  static boolean waits(LoomcardAttempt attempt) {
+    return attempt.getSchedulerKeys().stream()
+        .anyMatch(key -> attempt.getOutstandingAsksCount(key) > 0);
+  }
+
   private void add(LoomcardAttempt attempt) {
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
       int count = attempt.getOutstandingAsksCount(key);

@@ -155,13 +155,14 @@ final class SchedulerStatus implements StatusSource {
       } else {
         count.active++;
       }
+      count.waits |= QueueDemands.waits(attempt);
       Amounts.add(count.ofMasters, ofMaster(attempt));
     }
     Map<String, List<UserStatus>> shown = new LinkedHashMap<>();
     counts.forEach((queue, users) -> users.forEach((user, count) -> shown
         .computeIfAbsent(queue.path(), key -> new ArrayList<>())
         .add(new UserStatus(user, named(queue.usedBy(user)), named(count.ofMasters),
-            count.active, count.pending))));
+            count.active, count.pending, count.waits))));
     return shown;
   }
 
@@ -170,6 +171,7 @@ final class SchedulerStatus implements StatusSource {
     private final long[] ofMasters = new long[Amounts.names().length];
     private int active;
     private int pending;
+    private boolean waits;
   }
 
   private long[] ofMaster(LoomcardAttempt attempt) {

@@ -26,7 +26,8 @@ public final class ConfigText {
         + ",").append("\"leaf\":").append(leaf).append(",\"options\":{},")
         .append("\"parent\":").append(parent < 0 ? "null"
         : parent).append(",\"path\":\"").append(path)
-        .append("\",\"policy\":\"fifo\",\"policy_named\":false,\"walked\":false,\"weight\":1.0}");
+        .append("\",\"policy\":\"fifo\",\"policy_named\":false,\"walked\":false")
+        .append(extra.contains("\"weight\"") ? "}" : ",\"weight\":1.0}");
     queues.add(queue.toString());
     return this;
   }

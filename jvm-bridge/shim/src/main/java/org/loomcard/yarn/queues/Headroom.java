@@ -1,9 +1,8 @@
 package org.loomcard.yarn.queues;
 
 import java.util.Collection;
-import java.util.Collections;
 
-/** What a queue still leaves to a user, on the nodes of some labels. */
+/** What a queue still leaves to its users, on the nodes of some labels. */
 public final class Headroom {
   private Headroom() {
   }
@@ -21,9 +20,31 @@ public final class Headroom {
     return room;
   }
 
-  /** Returns what all users of a queue may still use on the nodes of one label; may be negative. */
-  static long[] on(String label, LoomcardQueue queue, PartitionCapacities partitions) {
-    return of(queue, Collections.singleton(label), partitions);
+  /**
+   * Returns what a queue does not use of its part of the nodes of one label, as the metrics of
+   * CapacityScheduler do: the parts of a level add up to no more than their parent's.
+   */
+  static long[] unused(String label, LoomcardQueue queue, PartitionCapacities partitions) {
+    long[] unused = part(label, queue, partitions.capacity(label));
+    Amounts.add(unused, Amounts.negative(queue.usedOn(label)));
+    return unused;
+  }
+
+  /** Returns what a queue is guaranteed of these nodes, or gets of them by its weight. */
+  private static long[] part(String label, LoomcardQueue queue, long[] capacity) {
+    LoomcardQueue parent = queue.parent();
+    if (parent == null) {
+      return capacity;
+    }
+    if (parent.childWeights() > 0 && !queue.mayUse(label)) {
+      return new long[capacity.length];
+    }
+    if (parent.childWeights() > 0 || label.isEmpty() && queue.spec().guaranteed.isShare()) {
+      return Amounts.share(part(label, parent, capacity),
+          Math.round(LoomcardQueue.WHOLE * QueueRecords.capacity(queue)));
+    }
+    long[] stated = label.isEmpty() ? queue.guaranteed() : queue.labelShares().guaranteed(label);
+    return stated == null ? new long[capacity.length] : stated;
   }
 
   private static long[] of(LoomcardQueue leaf, Collection<String> labels,

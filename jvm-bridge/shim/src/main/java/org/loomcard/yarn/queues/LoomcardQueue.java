@@ -251,7 +251,7 @@ public final class LoomcardQueue extends YarnQueue {
   /** Updates its own metrics, without those of the queues below it. */
   void refreshMetrics(PartitionCapacities partitions, String label) {
     LabelMetrics.available(metrics, label,
-        Amounts.toResource(Headroom.on(label, this, partitions)));
+        Amounts.toResource(Headroom.unused(label, this, partitions)));
   }
 
   public String path() {

@@ -46,7 +46,7 @@ final class QueueRecords {
   }
 
   /** Returns its part of the parent, exactly where that is stated as a part or a weight. */
-  private static double capacity(LoomcardQueue queue) {
+  static double capacity(LoomcardQueue queue) {
     LoomcardQueue parent = queue.parent();
     if (parent == null) {
       return 1;

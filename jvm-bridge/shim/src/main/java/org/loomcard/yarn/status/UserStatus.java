@@ -14,14 +14,17 @@ public final class UserStatus {
   public final int active;
   /** Applications that wait for the container of their AM. */
   public final int pending;
+  /** Whether one of their applications waits for a container. */
+  public final boolean waits;
 
   /** Sets all fields; the maps are copied. */
   public UserStatus(String user, Map<String, Long> used, Map<String, Long> usedByAms, int active,
-      int pending) {
+      int pending, boolean waits) {
     this.user = user;
     this.used = Collections.unmodifiableMap(new LinkedHashMap<>(used));
     this.usedByAms = Collections.unmodifiableMap(new LinkedHashMap<>(usedByAms));
     this.active = active;
     this.pending = pending;
+    this.waits = waits;
   }
 }

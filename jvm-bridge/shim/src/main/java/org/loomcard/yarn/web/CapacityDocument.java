@@ -211,7 +211,7 @@ final class CapacityDocument {
       each.add("AMResourceUsed", resource(user.usedByAms));
       each.add("userResourceLimit", resource(scaled(most, part)));
       each.addProperty("userWeight", 1.0);
-      each.addProperty("isActive", user.active + user.pending > 0);
+      each.addProperty("isActive", user.waits);
       listed.add(each);
     }
     JsonElement ordering = specs.option(index, "ordering");

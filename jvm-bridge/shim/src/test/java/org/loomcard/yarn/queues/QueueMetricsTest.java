@@ -146,12 +146,13 @@ public class QueueMetricsTest extends SchedulerTestBase {
     assertEquals(Arrays.toString(before), Arrays.toString(preempted("root")));
   }
 
-  /** What is free is shown by node label, like what is allocated; one label's use is its own. */
+  /** What a queue does not use of its part is shown by node label, like what is allocated. */
   @Test
   public void whatIsLeftIsShownByLabel() throws Exception {
     ScriptedScheduler.policyConfig = new ConfigText().queue("root", -1, false, "")
-        .queue("root.a", 0, true, "\"label_maximum_ppm\":{\"gpu\":500000}")
-        .queue("root.b", 0, true, "\"labels\":[]").text();
+        .queue("root.a", 0, true, "\"guaranteed\":{\"ppm\":750000},"
+            + "\"label_guaranteed_ppm\":{\"gpu\":500000}")
+        .queue("root.b", 0, true, "\"guaranteed\":{\"ppm\":250000},\"labels\":[]").text();
     startRm();
     MockNM plain = node("h1", 8192, 8);
     MockNM gpu = node("h2", 4096, 4);
@@ -163,6 +164,8 @@ public class QueueMetricsTest extends SchedulerTestBase {
     assertEquals(4096, metrics("root").getPartitionQueueMetrics("gpu").getAvailableMB());
     assertEquals(2048, metrics("root.a").getPartitionQueueMetrics("gpu").getAvailableMB());
     assertEquals(0, metrics("root.b").getPartitionQueueMetrics("gpu").getAvailableMB());
+    assertEquals(6144, metrics("root.a").getAvailableMB());
+    assertEquals(2048, metrics("root.b").getAvailableMB());
     launchAm(submit(application().withQueue("a")), plain);
     until("the metrics follow", () -> {
       try {
@@ -175,6 +178,20 @@ public class QueueMetricsTest extends SchedulerTestBase {
     });
     assertEquals(4096, metrics("root").getPartitionQueueMetrics("gpu").getAvailableMB());
     assertEquals(1024, metrics("root").getAllocatedMB());
+    assertEquals(6144 - 1024, metrics("root.a").getAvailableMB());
+    assertEquals(2048, metrics("root.b").getAvailableMB());
+  }
+
+  /** Where no queue of a level states a guarantee, weights divide what is above. */
+  @Test
+  public void weightsDivideWhatIsLeft() throws Exception {
+    ScriptedScheduler.policyConfig = new ConfigText().queue("root", -1, false, "")
+        .queue("root.a", 0, true, "\"weight\":3").queue("root.b", 0, true, "").text();
+    startRm();
+    node("h1", 8192, 8);
+    scheduler.queues().settle();
+    assertEquals(6144, metrics("root.a").getAvailableMB());
+    assertEquals(2048, metrics("root.b").getAvailableMB());
   }
 
   /** The time of a node's last heartbeat is known, and the number of its heartbeats. */

@@ -145,7 +145,7 @@ final class SampleStatus implements StatusSource {
   public Map<String, List<UserStatus>> users() {
     return Collections.singletonMap("root.a",
         Collections.singletonList(new UserStatus("alice", amounts(6144, 3), amounts(1024, 1), 1,
-            1)));
+            1, true)));
   }
 
   @Override
