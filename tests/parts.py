@@ -53,6 +53,9 @@ REPORT_S = 60.0
 PATIENCE_S = 30.0
 """Seconds within which a part must end after Ctrl-C."""
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
+ITEMS = re.compile(r"workers \[(\d+) items\]")
+DONE = re.compile(r"^([.sFExX]+)(?: +\[ *\d+%\])?$", re.MULTILINE)
+"""A line of pytest's progress: a character for each test that has ended."""
 
 
 @dataclass
@@ -105,9 +108,11 @@ class Part:
     def _how_far(self) -> str:
         if self.name == "java" and (reports := self._reports()):
             return f"{len(reports)} classes"
-        said = self.log.read_bytes()[-4000:].decode(errors="replace")
-        percents = re.findall(r"\[ *(\d+)%\]", said)
-        return f"{percents[-1]} %" if percents else "runs"
+        said = self.log.read_text(errors="replace")
+        if (items := ITEMS.search(said)) is None:
+            return "runs"
+        done = sum(len(each) for each in DONE.findall(said))
+        return f"{done} of {items[1]} tests" if done < int(items[1]) else "ends"
 
     def _reports(self) -> list[Path]:
         """Return Surefire's reports that are newer than the start of this run."""

@@ -42,6 +42,18 @@ def test_one_line_closes_parts_that_pass(said):
     assert "style ok in" in line
 
 
+def test_how_far_it_is_counts_each_test_that_has_ended(tmp_path, monkeypatch):
+    """A line of progress that long tests keep open counts, too."""
+    monkeypatch.setattr(parts, "LOGS", tmp_path)
+    part = parts.Part("python", [])
+    part.log.write_text("created: 2/2 workers\n")
+    assert part.progress() == "python runs"
+    part.log.write_text("2 workers [9 items]\n\n..xF [ 44%]\n.s")
+    assert part.progress() == "python 6 of 9 tests"
+    part.log.write_text("2 workers [9 items]\n\n..xF [ 44%]\n.s... [100%]\nsome words\n")
+    assert part.progress() == "python ends"
+
+
 def test_a_part_that_fails_shows_its_log_and_the_others_end(said):
     """The commands after the one that failed are not run."""
     status, text = said(python=[FAILS], style=[["false"], ["echo", "not reached"]], java=[PASSES])
