@@ -77,6 +77,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Check that the groups take effect: xdist sends them in the ids of tests, and with a pytest
+    that it does not know it silently sends none.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        grouped = [i for i in session.items if i.get_closest_marker("xdist_group")]
+        assert all("@" in i.nodeid for i in grouped), "xdist does not know this pytest's groups"
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that needs Docker if there is none; under CI that is a failure."""

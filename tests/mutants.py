@@ -2,7 +2,8 @@
 
 ``python tests/mutants.py [MODULE...] [--sample N --seed S] [--write]``, with modules such as
 ``model/placement`` or ``policies/*``; without one, the core, the smallest first. mutmut makes
-the mutants, runs each in a fork of one warm process, and ends one that hangs. All is in
+the mutants, runs each in a fork of one process that has imported the tests but run none (Polars'
+threads do not outlive a fork), and ends one that hangs. All is in
 build/mutants, a folder for each module, so that a run that was cut goes on. What was caught stays
 caught until the module changes; survivors run again once their tests have changed.
 
@@ -91,6 +92,7 @@ pytest_add_cli_args =
  faulthandler_timeout={hang_s}
  -o
  faulthandler_exit_on_timeout=true
+process_isolation = forkserver
 timeout_multiplier = 6
 timeout_constant = 3
 on_dependency_change = ignore

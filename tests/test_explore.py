@@ -26,6 +26,7 @@ def test_examples_are_the_same_in_every_run() -> None:
     assert settings().database is None
 
 
+@pytest.mark.slow
 def test_a_find_is_shown_with_the_seed_that_gives_it_again(tmp_path: Path) -> None:
     """Every round continues with its own seed, and the status says that something was found."""
     (tmp_path / "test_broken.py").write_text(BROKEN)

@@ -23,7 +23,11 @@ def name_of(block: str) -> str:
     return re.findall(r"^@dataclass\(frozen=True\)\nclass (\w+)", block, re.MULTILINE)[-1]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=name_of)
+@pytest.mark.parametrize(
+    "block",
+    [*BLOCKS[:2], *(pytest.param(block, marks=pytest.mark.slow) for block in BLOCKS[2:])],
+    ids=name_of,
+)
 def test_each_example_keeps_the_contract(block: str, tmp_path: Path) -> None:
     assert set(PUBLIC.findall(block)) <= {"dataclasses", "loomcard"}
     file = tmp_path / "example.py"

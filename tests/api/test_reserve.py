@@ -282,7 +282,7 @@ def test_a_journal_with_holds_replays(tmp_path):
 
 
 @pytest.mark.parametrize("policy", HOLDING)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
 def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
     """With many large asks, small streams, AMs and lost nodes, every application ends, every count
     is right, both sides agree after each round, and the run takes at most a quarter longer than

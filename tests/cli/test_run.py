@@ -332,6 +332,7 @@ def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "out" / "containers.parquet").height > 100
 
 
+@pytest.mark.slow
 def test_ctrl_c_to_the_command_alone_ends_a_policy_that_loops_and_keeps_the_rest(
     workload: Path, tmp_path: Path
 ) -> None:

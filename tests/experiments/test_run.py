@@ -122,7 +122,9 @@ def alive(process: int) -> bool:
 @pytest.mark.parametrize(
     ("processes", "engine", "number"),
     [
-        pytest.param(1, "first_seed_then_wait", signal.SIGINT, id="one process"),
+        pytest.param(
+            1, "first_seed_then_wait", signal.SIGINT, id="one process", marks=pytest.mark.slow
+        ),
         pytest.param(2, "first_seed_then_wait", signal.SIGINT, id="two processes"),
         pytest.param(2, "deaf", signal.SIGKILL, id="killed outright", marks=pytest.mark.slow),
     ],

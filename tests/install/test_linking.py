@@ -67,6 +67,7 @@ def test_install_names_what_is_missing_and_changes_nothing(hadoop: Hadoop) -> No
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 def test_the_doctor_names_what_is_missing(hadoop: Hadoop) -> None:
     """It also says so of a Hadoop that has all, before and after an upgrade of Hadoop."""
     loomcard(hadoop, "install", *options(hadoop), "--force")
@@ -80,6 +81,7 @@ def test_the_doctor_names_what_is_missing(hadoop: Hadoop) -> None:
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 def test_the_resource_manager_does_not_start(hadoop: Hadoop) -> None:
     """It ends at its start, before it serves, and its log has the sentence."""
     loomcard(hadoop, "install", *options(hadoop), "--force")

@@ -166,6 +166,7 @@ def command_lines(folder: Path) -> dict[int, str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_without_its_models_ends_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     """The process that runs the models is killed: what runs is killed too, and the output says
     why.
@@ -195,6 +196,7 @@ def test_a_run_without_its_models_ends_in_one_line_and_leaves_nothing(tmp_path: 
     assert command_lines(tmp_path) == {}
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_happened_and_no_process(tmp_path: Path) -> None:
     """Under a stock scheduler, with real processes, the record contains all that happened so
     far.

@@ -99,7 +99,7 @@ WRONG_SIZE = json.dumps([{"id": "s", "priority": 20, "tasks": 9, "ms": 1e11, "si
 @example(hint=WRONG_SIZE)
 @example(hint='[{"id":"s","priority":20,"tasks":1,"ms":1e308,"size":[1024,1]}]')
 @example(hint="x" * 1_000_000)
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_everybody_gets_all_that_was_asked_for(policy: str, hint: str) -> None:
     """No policy raises, and the same tasks run to their end, in any order."""
     assert work(played(policy, hint)) == work(played(policy, None))
@@ -108,7 +108,7 @@ def test_everybody_gets_all_that_was_asked_for(policy: str, hint: str) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 @given(hint=HINTS)
 @example(hint=BIG)
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_nobody_in_another_queue_notices(policy: str, hint: str) -> None:
     """If the liar is alone in its queue, its hint changes nothing for the others."""
     assert rows(played(policy, hint, apart=True)) == rows(played(policy, None, apart=True))

@@ -10,6 +10,17 @@ from loomcard.stress.scenario import Candidate
 from loomcard.workload.scenario import write_scenario
 
 CHEAP = [name for name, build in SCENARIOS.items() if build().cheap]
+BREAKS = {(name, policy) for d in DESIGNS for name in d.scenarios for policy in d.policies}
+
+
+def pairs():
+    """Return short scenarios with policies. Those with hints take longest; tests of each policy's
+    hints run in `make test`, so here only what breaks one does.
+    """
+    for name in CHEAP:
+        for policy in POLICIES:
+            slow = name.startswith("hints") and (name, policy) not in BREAKS
+            yield pytest.param(name, policy, marks=[pytest.mark.slow] * slow)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -41,8 +52,7 @@ def test_every_kind_of_policy_has_its_place_in_every_scenario(name, policy):
         assert policy in named
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", CHEAP)
+@pytest.mark.parametrize(("name", "policy"), pairs())
 def test_our_policies_break_what_their_definition_breaks_and_nothing_else(name, policy):
     """The result is what docs/policies/stress.md says of the short scenarios."""
     verdict = judge(SCENARIOS[name](), Candidate(policy, OPTIONS.get(policy, {})))

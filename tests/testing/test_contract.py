@@ -15,7 +15,10 @@ LEAVES_ROOM = {"capacity", "dress", "strict", *BASELINES}
 
 
 @pytest.mark.parametrize("seeds", [(0,), pytest.param((1, 2), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in BASELINES)) for name in OURS],
+)
 def test_every_policy_keeps_the_contract(name, seeds):
     """No clause is broken in the runs of the default seeds; tests/stress has the scenarios. Under
     strict shares are limits, so a large task waits for its own queue as under a maximum. Some

@@ -34,7 +34,7 @@ def jobs(draw):
     return sorted(found, key=lambda each: each.submit_ms)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(jobs(), st.integers(2, 4), st.integers(1, 4))
 def test_reduces_follow_maps_and_everybody_ends(applications, nodes, slots):
     """When the k-th reduce is launched, more than k units of maps have finished, or all maps were

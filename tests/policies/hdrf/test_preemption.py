@@ -138,7 +138,7 @@ COMES = st.tuples(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @example(  # a reservation that is moved is not a further one
     steps=[("p.x", (0, 1, 0), 12), ("p.x", (0, 0, 2), 9), ("p.x", (0, 1, 0), 5)], leaf="application"
 )

@@ -85,7 +85,7 @@ def _bounded(taken: list[Any], state: Any) -> None:
     assert total <= BUDGET + 1e-9 or len(nodes) == 1
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(
     policy=st.sampled_from(["capacity", "fair"]), top=PARTS, below=PARTS,
     steps=st.lists(COMES, min_size=2, max_size=7),
