@@ -90,16 +90,25 @@ def tasks(cluster: LocalCluster, application: str) -> list[str]:
 def held(cluster: LocalCluster, application: str, count: int) -> Iterator[None]:
     """Wait until so many tasks run, and keep them running while the block does, however fast this
     machine is: their processes are stopped until then.
+
+    A task that runs has no process yet for a moment, and a process may start another just before it
+    is stopped. So each task needs a stopped process, and a last look must find no other.
     """
-    stopped: set[int] = set()
+    stopped: dict[int, str] = {}
 
     def all_are_stopped() -> bool:
         running = tasks(cluster, application)
-        for pid in set(pids()) - stopped:
-            if any(container in command_line(pid) for container in running):
+        found = {
+            pid: container
+            for pid in set(pids()) - stopped.keys()
+            for container in running
+            if container in command_line(pid)
+        }
+        for pid in found:
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
-                stopped.add(pid)
-        return len(running) == count
+        stopped.update(found)
+        return len(running) == count and not found and {*running} <= {*stopped.values()}
 
     try:
         until(all_are_stopped, f"{count} tasks run")
@@ -351,7 +360,8 @@ def test_a_job_keeps_its_containers_over_an_rm_restart(
     cluster: LocalCluster, submit: Submit
 ) -> None:
     """Work-preserving recovery: the same containers continue in the same attempt, and are known."""
-    job = submit(sleep_job(3, 5_000))
+    cluster.rest.apply_policy(FIFO, "fifo.yml")
+    job = submit(sleep_job(3, 1))
     application = job.application()
     with held(cluster, application, 3):
         before = all_agree(cluster)

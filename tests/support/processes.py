@@ -67,13 +67,17 @@ def of_nodes(container_times: Path) -> set[ContainerKey]:
     }
 
 
-def of_mirror(journal_dir: Path) -> set[ContainerKey]:
-    """Return the live containers of the policy process's mirror, rebuilt from its newest segment.
+def of_mirror(journal_dir: Path) -> set[ContainerKey] | None:
+    """Return the live containers of the policy process's mirror, rebuilt from its newest segment;
+    None while the first line of that is being written.
 
     Containers that its last plan allocated are left out: their outcome is not known yet, so they
     have no number. Raises JournalError.
     """
-    segment = read_segment(segments(journal_dir)[-1])
+    newest = segments(journal_dir)[-1]
+    if b"\n" not in newest.read_bytes():
+        return None
+    segment = read_segment(newest)
     session = Session.restored(segment.header)
     for each in segment:
         session.decide(each.batch_text, each.plan.cuts)
