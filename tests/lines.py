@@ -6,7 +6,7 @@ keeps them. When the cluster has ended, its journal replays; it must not say whi
 ``--on docker`` runs the tests of the compose cluster instead, in an image of the line, and
 ``--on all`` both, in one table; PYTEST_ADDOPTS="-k WORD" runs a part of the tests. A cell is the
 time of a test in seconds, or what became of it. Logs, results and the journal are in
-build/lines/LINE. Exit status 1 if a test failed on any line.
+build/lines/LINE; what failed is said below the table. Exit status 1 if a test failed on any line.
 """
 
 from __future__ import annotations
@@ -68,6 +68,9 @@ AT_ONCE = {"local": 2, "docker": 1}
 """How many lines run side by side: one embedded cluster leaves half of two cores idle."""
 HELLO_RELEASE = 1 + Hello.__struct_fields__.index("hadoop_version")
 """Its place in the handshake's text, after the tag."""
+LINES_SAID = 30
+"""At most so many lines of a failure's message."""
+JOURNAL_SAYS = "journal: "
 OUTCOMES = {"failure": "FAILED", "error": "ERROR", "skipped": "skipped"}
 
 
@@ -124,7 +127,7 @@ def replayed(folder: Path, log: IO[bytes]) -> str:
             wrong = [each for segment in read_segments(journal) for each in differences(segment)]
     except Exception as error:  # also whatever a policy raises
         wrong = [f"{type(error).__name__}: {error}"]
-    log.write("".join(f"journal: {each}\n" for each in wrong).encode())
+    log.write("".join(f"{JOURNAL_SAYS}{each}\n" for each in wrong).encode())
     return "FAILED" if wrong else f"{time.monotonic() - begin:.1f}"
 
 
@@ -172,6 +175,19 @@ def failed(cells: dict[str, str]) -> bool:
     return len(cells) < 3 or any(cell in ("FAILED", "ERROR") for cell in cells.values())
 
 
+def complaints(folder: Path) -> Iterator[str]:
+    """Return what went wrong on a line: place and message of each test, or the end of the log."""
+    log = (folder / "log").read_text(errors="replace").splitlines()
+    said = [line for line in log if line.startswith(JOURNAL_SAYS)]
+    if (results := folder / "results.xml").exists():
+        for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest's own
+            for bad in (found for found in case if OUTCOMES.get(found.tag, "skipped") != "skipped"):
+                place = (bad.text or "").rstrip().rpartition("\n")[2]
+                said.append(f"{case.attrib['name']}, {place}")
+                said += [f"  {line}" for line in bad.attrib["message"].splitlines()[:LINES_SAID]]
+    yield from said or log[-LINES_SAID:]
+
+
 def table(found: dict[str, dict[str, str]]) -> Table:
     """Return a row per test and a column per line."""
     drawn = Table("seconds", *found)
@@ -201,6 +217,10 @@ def main() -> int:
                 word = "FAILED" if failed(cells) else "passed"
                 print(f"{folder.name}: {word} in {cells['together']} s; {folder}", flush=True)
     Console(width=200).print(table(found))
+    for name, cells in found.items():
+        if failed(cells):
+            print(f"\n{name} failed; its logs are in {FOLDER / name}")
+            print(*complaints(FOLDER / name), sep="\n")
     return int(any(map(failed, found.values())))
 
 
