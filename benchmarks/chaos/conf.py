@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from benchmarks.chaos.jvm import ROOT
+from loomcard.cluster.embedded_config import free_ports
 from loomcard.config import canonical_json, compile_config
 
 NODES = 24
@@ -272,7 +272,7 @@ def _addresses(suffix: str = "") -> dict[str, str]:
         "address", "scheduler.address", "admin.address", "resource-tracker.address",
         "webapp.address",
     )  # fmt: skip
-    ports = _free_ports(len(names))
+    ports = free_ports(len(names))
     return {
         f"yarn.resourcemanager.{name}{suffix}": f"127.0.0.1:{port}"
         for name, port in zip(names, ports, strict=True)
@@ -281,7 +281,7 @@ def _addresses(suffix: str = "") -> dict[str, str]:
 
 def _pair(cluster: Path) -> dict[str, str]:
     rm = "yarn.resourcemanager."
-    zookeeper = f"127.0.0.1:{_free_ports(1)[0]}"
+    zookeeper = f"127.0.0.1:{free_ports(1)[0]}"
     settings = {
         rm + "ha.enabled": "true",
         rm + "cluster-id": "chaos",
@@ -308,14 +308,6 @@ def _xml(settings: Mapping[str, str]) -> str:
         for name, value in settings.items()
     )
     return f"<configuration>\n{''.join(lines)}</configuration>\n"
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def _mount(folder: Path) -> bool:

@@ -1,8 +1,10 @@
 """Hadoop's rendered configuration is complete and escaped, and has no names unknown to Hadoop."""
 
+import contextlib
 import json
 import os
 import shutil
+import socket
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,7 +14,7 @@ import pytest
 from loomcard.cluster import hadoop_config as rendering
 from loomcard.cluster import paths
 from loomcard.cluster.embedded import ClusterError, LocalCluster
-from loomcard.cluster.embedded_config import LocalSettings, render_conf
+from loomcard.cluster.embedded_config import LocalSettings, free_ports, render_conf
 from loomcard.cluster.hadoop_config import (
     CAPACITY_SCHEDULER,
     FAIR_SCHEDULER,
@@ -236,6 +238,19 @@ def test_another_line_knows_the_names_or_it_is_said_why_not(tmp_path: Path) -> N
         names = written[exception.site]
         assert any(exception.pattern.fullmatch(name) for name in names)
         assert not any(map(exception.pattern.fullmatch, known.defaults[exception.site]))
+
+
+def test_no_other_socket_is_given_a_port_that_a_restart_needs() -> None:
+    """While the ResourceManager restarts, nothing holds its ports: who binds to any port must not
+    get one of them.
+    """
+    ports = free_ports(5)
+    with contextlib.ExitStack() as stack:
+        any_port = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(99)]
+        given = [int(each.getsockname()[1]) for each in any_port]
+        own = [stack.enter_context(socket.create_server(("127.0.0.1", port))) for port in ports]
+    assert len(own) == 5
+    assert max(ports) < min(given)
 
 
 def test_the_folders_of_policies_reach_the_resource_manager(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from loomcard.cluster import paths
+from loomcard.cluster.embedded_config import free_ports
 from loomcard.cluster.rm_client import ResourceManagerClient, RestError
 from waiting import wait_until
 
@@ -174,15 +174,6 @@ def until(condition: Callable[[], bool], what: str, hadoop: Hadoop) -> None:
             return False
 
     wait_until(holds, what, seconds=DEADLINE_S)
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that nothing listens on now."""
-    listening = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    found: list[int] = [each.getsockname()[1] for each in listening]
-    for each in listening:
-        each.close()
-    return found
 
 
 def loomcard(hadoop: Hadoop, *words: str, status: int = 0) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import random
 import shutil
 import socket
 from collections.abc import Mapping, Sequence
@@ -239,9 +240,21 @@ def _write_hosts(file: Path, hosts: dict[str, str]) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` TCP ports that are free at the moment."""
+    """Return `count` TCP ports that are free at the moment. If the system leaves some, none of them
+    is one that it gives to others: a ResourceManager that restarts needs its ports again.
+    """
+    given = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first = int(given.read_text().split()[0]) if given.exists() else 32_768
+    own = range(10_000, max(first, 10_000))
+    # Another cluster that starts now tries them in another order.
+    tried = random.sample(own, len(own))
+    found: list[int] = []
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
+        for port in (*tried, *[0] * count):
+            one = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                one.bind(("127.0.0.1", port))
+                found.append(int(one.getsockname()[1]))
+            if len(found) == count:
+                break
+    return found
