@@ -245,7 +245,7 @@ def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: S
     succeeds.
     """
     version = status(cluster)["config"]["version"]
-    job = submit(sleep_job(4, 5_000))
+    job = submit(sleep_job(4, 1))
     application = job.application()
     with held(cluster, application, 4):
         running = all_agree(cluster)
