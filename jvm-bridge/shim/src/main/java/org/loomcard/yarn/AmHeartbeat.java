@@ -86,6 +86,7 @@ final class AmHeartbeat {
       }
       release(attempt, releases, 0);
       if (!asks.isEmpty()) {
+        yarn.correct(attempt, asks);
         attempt.updateAsks(slices.get(0));
       }
       attempt.updateBlacklist(blacklistAdditions, blacklistRemovals);

@@ -9,6 +9,7 @@ import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -28,6 +29,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
@@ -118,6 +120,27 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals("[1,1,1,1,[7168,8]]", batch.check.toString());
     rounds.commit(new PlanMessage.Preempt(number, 0, "again", 0));
     assertEquals("STALE", read().one("outcomes").get(5).get(0).get(2).asText());
+  }
+
+  /**
+   * An AM that asks while containers wait for it means these too, if the operator says so; YARN can
+   * do that since 3.5. What is then too many is not handed out and not asked for again.
+   */
+  @Test
+  public void anAskCountsTheContainersThatWaitForItsAm() throws Exception {
+    conf.setBoolean("yarn.resourcemanager.scheduler.autocorrect.container.allocation", true);
+    boolean corrects = Arrays.stream(AbstractYarnScheduler.class.getDeclaredMethods())
+        .anyMatch(method -> method.getName().equals("autoCorrectContainerAllocation"));
+    start();
+    assertEquals(3, rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 3), node(nm),
+        3)).allocated);
+    read();
+    assertEquals(corrects ? 1 : 3, am.allocate("*", 1024, 1, 5, new ArrayList<ContainerId>(),
+        null).getAllocatedContainers().size());
+    rm.drainEvents();
+    ScriptedRounds.Batch batch = read();
+    assertEquals(corrects ? 2 : 0, batch.all("container_completed").size());
+    assertEquals(corrects ? "[1,1,2,0,[6144,8]]" : "[1,1,4,1,[4096,8]]", batch.check.toString());
   }
 
   /** The kill that YARN's own tests use ends a container like any other that is taken back. */

@@ -1,14 +1,17 @@
 package org.loomcard.yarn.hadoop;
 
+import java.lang.invoke.MethodHandle;
 import java.util.EnumSet;
 import java.util.List;
 import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore.RMState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ClusterNodeTracker;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
@@ -23,6 +26,8 @@ import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
  */
 public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
     N extends SchedulerNode> extends HadoopCompat<A, N> {
+  private static final MethodHandle CORRECT = Form.optional(AbstractYarnScheduler.class,
+      "autoCorrectContainerAllocation", List.class, SchedulerApplicationAttempt.class);
   private final ResourceCalculator calculator = new DominantResourceCalculator();
 
   protected DelegatingScheduler(String name) {
@@ -55,6 +60,16 @@ public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
   /** Makes YARN enter the changes of containers that an AM requests. */
   public final void updateContainers(A attempt, ContainerUpdates updates) {
     handleContainerUpdates(attempt, updates);
+  }
+
+  /**
+   * Takes the containers that the AM has not fetched yet off what it asks for, and ends those that
+   * are too many; only since 3.5, and only if the operator wants it.
+   */
+  public final void correct(A attempt, List<ResourceRequest> asks) {
+    AbstractYarnScheduler<?, ?> self = this;
+    SchedulerApplicationAttempt asking = attempt;
+    Form.call(() -> (Object) CORRECT.invokeExact(self, asks, asking));
   }
 
   /** Ends the containers that an AM gives back. */
