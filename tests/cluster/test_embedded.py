@@ -104,10 +104,10 @@ def held(cluster: LocalCluster, application: str, count: int) -> Iterator[None]:
             for container in running
             if container in command_line(pid)
         }
-        for pid in found:
-            with suppress(ProcessLookupError):
+        for pid, container in found.items():
+            with suppress(ProcessLookupError):  # a command of the container's script ends at once
                 os.kill(pid, signal.SIGSTOP)
-        stopped.update(found)
+                stopped[pid] = container
         return len(running) == count and not found and {*running} <= {*stopped.values()}
 
     try:
