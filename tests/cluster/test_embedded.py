@@ -311,7 +311,8 @@ def test_a_job_survives_the_death_of_the_policy_process(
     def fallback_allocations_while_the_policy_is_dead() -> bool:
         # On a slow machine it may be back before a task has made room: then it is killed again.
         if (victim := policy_process(cluster)) is not None:
-            os.kill(victim, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
         return bool(status(cluster)["allocations"]["fallback"] > fallback)
 
     until(fallback_allocations_while_the_policy_is_dead, "the fallback allocates")

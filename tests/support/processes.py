@@ -2,6 +2,7 @@
 sees them.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from loomcard.cluster.container_times import read_runs
@@ -30,9 +31,10 @@ def policy_process(cluster: LocalCluster) -> int | None:
     """Return the id of the policy process, a child of the cluster's JVM; None if there is none."""
     for pid in pids():
         if "loomcard.bridge.process" in command_line(pid):
-            parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == cluster.pid:
-                return pid
+            with suppress(OSError):  # it may end, also that of another cluster
+                parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+                if int(parent) == cluster.pid:
+                    return pid
     return None
 
 
