@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from loomcard.bridge.explanations import Explanations
+from loomcard.engine.binding import least_ppm, percent
 from loomcard.engine.explain import ASKS_LISTED
 from loomcard.model.reasons import Reason
+from loomcard.model.resource import UNLIMITED
 from loomcard.testing import Cluster
 from loomcard.testing.policy_configs import compiled
 from loomcard.wire import messages as r
@@ -199,6 +201,29 @@ def test_room_reserved_for_another_and_for_itself() -> None:
             cluster.complete(number)
         cluster.round()
         assert held(cluster) == (ended == 3)
+
+
+@pytest.mark.parametrize(
+    ("needed", "whole", "size", "least"),
+    [
+        ((1, 2), (3, 3), (1, 1), 666_667),  # rounded up, of the type that needs most
+        ((2, 1), (3, 3), (1, 1), 666_667),
+        ((100,), (100,), (1,), 1_000_000),
+        ((101,), (100,), (1,), None),
+        ((101, 5), (100, 10), (0, 1), 500_000),  # nothing is asked of the first type
+        ((5,), (UNLIMITED,), (1,), 0),
+        ((0,), (0,), (1,), 0),
+    ],
+)
+def test_the_least_part_is_what_is_needed_of_the_whole(needed, whole, size, least) -> None:
+    assert least_ppm(needed, whole, size) == least
+
+
+@pytest.mark.parametrize(
+    ("ppm", "shown"), [(0, "0%"), (5_000, "0.5%"), (375_000, "37.5%"), (1_000_000, "100%")]
+)
+def test_a_percentage_is_exact(ppm, shown) -> None:
+    assert percent(ppm) == shown
 
 
 def test_a_refused_decision_is_named() -> None:

@@ -155,6 +155,20 @@ def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
     assert engine.exchange().resync is None
 
 
+def test_an_ended_attempt_leaves_no_refusal():
+    """Otherwise the refusals of all attempts that ever were would stay in memory."""
+    engine = Cluster(flat("drf"), nodes=[(4096, 4)], refuse=lambda _: "STALE")
+    engine.add_app(1)
+    engine.ask(1, 1)
+    engine.round()
+    engine.round()
+    mirror = engine.session.mirror
+    assert {key.attempt for key in mirror.refused} == {1}
+    engine.send(r.AttemptRemovedRecord(0, 1, "FAILED"))
+    engine.round()
+    assert mirror.refused == {}
+
+
 def test_a_moved_application_takes_its_use_and_demand_along():
     """After a move the old queue is empty, and the new one has the application's use and demand."""
     engine = Cluster(config(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))

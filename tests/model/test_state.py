@@ -169,6 +169,7 @@ def test_the_oldest_that_waits_is_a_queues_age():
     want(state, state.attempts[2], 1)
     assert ages() == [20, 20, 40]
     state.drop_asks(state.attempts[2])
+    assert state.attempts[2].asks == {}
     state.remove_application(state.applications[2])
     assert (ages(), list(state.queues[X].applications)) == ([40, 50, 40], [1])
 

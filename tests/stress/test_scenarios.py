@@ -52,7 +52,7 @@ def test_every_kind_of_policy_has_its_place_in_every_scenario(name, policy):
         assert policy in named
 
 
-@pytest.mark.parametrize(("name", "policy"), pairs())
+@pytest.mark.parametrize(("name", "policy"), [*pairs()])
 def test_our_policies_break_what_their_definition_breaks_and_nothing_else(name, policy):
     """The result is what docs/policies/stress.md says of the short scenarios."""
     verdict = judge(SCENARIOS[name](), Candidate(policy, OPTIONS.get(policy, {})))
