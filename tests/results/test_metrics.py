@@ -3,10 +3,12 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loomcard.results.containers import shares
 from loomcard.results.metrics import facts, summary
 from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
 
@@ -105,6 +107,11 @@ def test_utilization_follows_the_capacity_of_the_moment() -> None:
         capacity=[(0, (10, 10)), (500, (5, 10)), (5000, (0, 0))],
     )
     assert summary(record)["utilization"]["memory_mb"] == 0.75
+
+
+def test_a_part_of_nothing_is_nothing() -> None:
+    """A cluster may have none of a type of resource, or no node for a while."""
+    assert shares(np.array([[0, 2]]), np.array([[0, 4]])).tolist() == [[0.0, 0.5]]
 
 
 def test_jain_of_dominant_shares() -> None:
