@@ -53,6 +53,16 @@ def test_many_sizes_that_fit_nowhere_cost_no_look_at_every_node():
     assert fit.first(large[-1]) is None
 
 
+def test_no_size_is_found_on_a_node_with_another_label():
+    """Whether the size has an index of its own or not."""
+    one, two = (
+        Node(number, f"n{number}:1", "/r", Resource((9000, 9)), label, "", False)
+        for number, label in ((1, ""), (2, "gpu"))
+    )
+    fit = FirstFit({1: one, 2: two}, "gpu")
+    assert {fit.first(Resource((100 + n, 1))) for n in range(SHAPES_KEPT + 2)} == {two}
+
+
 def test_a_node_that_gains_room_is_reported_to_few_indexes():
     """The cost of a node's gain does not grow with the number of sizes."""
     nodes = {n: Looked(n, (4096, 4)) for n in range(1, 65)}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from loomcard.results.containers import shares
 from loomcard.results.metrics import facts, summary
 from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
+from loomcard.results.tables import application_frame
 
 MINUTE = 60_000
 
@@ -112,6 +113,12 @@ def test_utilization_follows_the_capacity_of_the_moment() -> None:
 def test_a_part_of_nothing_is_nothing() -> None:
     """A cluster may have none of a type of resource, or no node for a while."""
     assert shares(np.array([[0, 2]]), np.array([[0, 4]])).tolist() == [[0.0, 0.5]]
+
+
+def test_what_a_result_does_not_state_is_empty() -> None:
+    """Results of other programs may state less than ours."""
+    frame = application_frame([{"policy": "drf", "seed": 1, "applications": [{"id": "a"}]}])
+    assert frame.select("workload", "engine", "parameters").rows() == [("", "", "{}")]
 
 
 def test_jain_of_dominant_shares() -> None:

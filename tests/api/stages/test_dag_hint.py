@@ -116,6 +116,7 @@ def test_sizes_are_those_of_the_clusters_resource_types() -> None:
         (text(after=[0]), r"expected indexes of earlier stages - at `\$\[0\].after`"),
         (text(more=1), r"unknown field `more` - at `\$\[0\]`"),
         ("[]", "expected at least one stage"),
+        ("?", "expected a JSON list of stages, plain or as base64url, found neither"),
         (" " * (MOST_CHARACTERS + 1), "expected at most 262144 characters, found 262145"),
     ],
 )
