@@ -9,6 +9,7 @@ from loomcard.api.headroom import Amounts
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.member_index import MemberIndex, only_shape_of, shapes_of
 from loomcard.api.orders import LazyOrder
+from loomcard.api.past_use import LiveLevel, PastUse, PastUseOptions
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.policy import ENDED_KEPT
 from loomcard.api.preempt.guarantees import guarantees, stated
@@ -69,10 +70,13 @@ __all__ = [
     "InOrder",
     "LazyHeap",
     "LazyOrder",
+    "LiveLevel",
     "MemberIndex",
     "OpenShapes",
     "OwedTasks",
     "Partition",
+    "PastUse",
+    "PastUseOptions",
     "Preemption",
     "PreemptionOptions",
     "PreemptionRules",

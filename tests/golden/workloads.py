@@ -419,6 +419,12 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
         _JOBS,
     ),
     "dress_printed": ("dress", {"reading": "printed", "eager": False}, _JOBS),
+    "drf_past": ("drf", {"half_life_hours": 0.005}, ("two-levels", "rebuilt", "changes")),
+    "fair_past": (
+        "fair",
+        {"half_life_hours": 0.005, "levels": {"root.a": "drf"}},
+        ("two-levels", "rebuilt", "changes", "swap"),
+    ),
     "fair_preempt": ("fair", _TAKES_BACK, ("hogged", "labels", "large-task")),
     "fair_drf": (
         "fair",

@@ -180,6 +180,10 @@ class ClusterView:
         """The queue that the policy governs: its scope."""
         self.now_ms = pending.now_ms
         """The time, in ms since the engine\'s zero; a policy has no other clock."""
+        self.epoch_ms = 0
+        """The engine\'s zero as a wall-clock time, in ms since 1970. Saved times need it: a
+        restarted ResourceManager has another zero.
+        """
         self.version = 0
         """The sequence number of the last record that the view shows."""
 

@@ -32,12 +32,14 @@ class Mirror:
     """
 
     def __init__(
-        self, resource_types: Sequence[str], features: Sequence[str] = (), *, heard: bool = True
-    ) -> None:
+        self, resource_types: Sequence[str], features: Sequence[str] = (), *, heard: bool = True,
+        epoch_ms: int = 0,
+    ) -> None:  # fmt: skip
         """``features``: the features that the engine states in its handshake. ``heard``: policies
         hear of the changes; otherwise these are not kept.
         """
         self._heard = heard
+        self.epoch_ms = epoch_ms  # the engine's zero, in ms since 1970
         self.types = list(resource_types)
         self.state = ClusterState(self.types)
         self.state.reservations.allowed = self._can_reserve = "reservations" in features

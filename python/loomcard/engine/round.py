@@ -212,6 +212,7 @@ class PolicyTree:
         view._pending = pending
         view._state = self.mirror.state
         view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
+        view.epoch_ms = self.mirror.epoch_ms
         if self.mirror.changes:
             view._unread.append(self.mirror.changes)
         due = self.mirror.timers_due.get(instance.queue.number)

@@ -42,7 +42,7 @@ class Session:
         """
         settings = hello.settings
         self.hello = hello
-        self.mirror = Mirror(hello.resource_types, hello.features)
+        self.mirror = Mirror(hello.resource_types, hello.features, epoch_ms=hello.epoch)
         self.tree: PolicyTree | None = None
         paths = settings.get("policy_path")
         self._search: Sequence[Path] | None = None if paths is None else [Path(p) for p in paths]

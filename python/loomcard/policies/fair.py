@@ -23,6 +23,9 @@ from loomcard import (
     fill_tree,
 )
 from loomcard.advanced import (
+    LiveLevel,
+    PastUse,
+    PastUseOptions,
     Preemption,
     PreemptionOptions,
     QueueNode,
@@ -35,13 +38,24 @@ from loomcard.advanced import (
 Rule = Literal["fair", "drf", "fifo"]
 
 
+@dataclass
+class Memory:
+    """What a call keeps for the next: what is being taken back, and what queues used in the past;
+    None: the options ask for neither.
+    """
+
+    preemption: Preemption | None
+    past: PastUse | None
+
+
 @dataclass(frozen=True)
-class FairScheduler(PreemptionOptions):
+class FairScheduler(PreemptionOptions, PastUseOptions):
     """As YARN's FairScheduler: by minimum share, then use by weight; per queue fair, drf or fifo.
 
     A queue's ``guaranteed`` is YARN's `minResources`. ``default``: the rule of a queue that
     ``levels`` (queue path: rule) does not name. ``reserve_after_ms``: as for ``fifo``.
-    ``preempt_...``: as ``PreemptionOptions``.
+    ``preempt_...``: as ``PreemptionOptions``. ``half_life_hours``: as ``PastUseOptions``, for
+    queues under ``fair`` and ``drf``.
     """
 
     default: Rule = "fair"
@@ -50,21 +64,35 @@ class FairScheduler(PreemptionOptions):
 
     walks_tree = True
 
-    def initial(self, _view: ClusterView, _saved: Any) -> Preemption | None:
-        """Return an empty memory: nothing is being taken back. None: nothing ever is."""
-        return None if self.preempting is None else Preemption()
+    def __post_init__(self) -> None:
+        PreemptionOptions.__post_init__(self)
+        PastUseOptions.__post_init__(self)
 
-    def decide(
-        self, view: ClusterView, memory: Preemption | None
-    ) -> tuple[Plan, Preemption | None]:
+    def initial(self, view: ClusterView, saved: Any) -> Memory | None:
+        """Return the past use that was saved, and that nothing is being taken back. None: nothing
+        is kept.
+        """
+        past = self.restored(view, saved)
+        if past is None and self.preempting is None:
+            return None
+        return Memory(None if self.preempting is None else Preemption(), past)
+
+    def save(self, memory: Memory | None) -> Any:
+        """Return the past use."""
+        return None if memory is None or memory.past is None else memory.past.save()
+
+    def decide(self, view: ClusterView, memory: Memory | None) -> tuple[Plan, Memory | None]:
         """Serve the first member by each queue's rule, from the root down, one container a time.
         Then take fair shares back.
         """
-        plan, level, rules = Plan(view), partial(self._level, view), self.preempting
-        if rules is None or memory is None:
+        past = None if memory is None else memory.past
+        if past is not None:
+            past.update(view)
+        plan, level, rules = Plan(view), partial(self._level, view, past), self.preempting
+        if rules is None or memory is None or memory.preemption is None:
             return fill_tree(plan, level, self.reserve_after_ms), memory
         fill_and_take_back(
-            plan, memory, rules, FairTrees(view, self),
+            plan, memory.preemption, rules, FairTrees(view, self),
             lambda: fill_tree(plan, level, self.reserve_after_ms),
         )  # fmt: skip
         return plan, memory
@@ -73,11 +101,14 @@ class FairScheduler(PreemptionOptions):
         """Return the rule of a queue."""
         return self.levels.get(queue.path, self.default)
 
-    def _level(self, view: ClusterView, queue: Queue) -> Level:
+    def _level(self, view: ClusterView, past: PastUse | None, queue: Queue) -> Level:
         rule = self.rule(queue)
-        if rule == "drf":
-            return Level(queue, partial(drf_order, view))
-        return Level(queue, fair_order if rule == "fair" else fifo_order)
+        if rule == "fifo":
+            return Level(queue, fifo_order)
+        if past is not None and not queue.leaf:
+            own = partial(drf_order, view) if rule == "drf" else fair_order
+            return LiveLevel(queue, lambda child: own(child, past.charged(child, view.now_ms)))
+        return Level(queue, partial(drf_order, view) if rule == "drf" else fair_order)
 
 
 class FairTrees(QueueTrees):
@@ -123,14 +154,14 @@ class FairTrees(QueueTrees):
 Key = tuple[Any, ...]
 
 
-def fair_order(member: Member) -> Key:
+def fair_order(member: Member, charged: Sequence[float] | None = None) -> Key:
     """Return the key of YARN's FairShareComparator, for memory alone.
 
     Members below their minimum share are first, by use / min(minimum share, demand); then by
-    use / weight; then by start.
+    use / weight; then by start. ``charged``: what counts as use by weight; None: use.
     """
     used, least = member.used[0], _minimum_share(member)[0]
-    by_weight = used / member.weight
+    by_weight = (used if charged is None else charged[0]) / member.weight
     if used < least:
         return (
             0,
@@ -141,20 +172,27 @@ def fair_order(member: Member) -> Key:
     return 1, 0.0, by_weight, _start(member)
 
 
-def drf_order(view: ClusterView, member: Member) -> Key:
+def drf_order(view: ClusterView, member: Member, charged: Sequence[float] | None = None) -> Key:
     """Return the key of YARN's DominantResourceFairnessComparator.
 
     Members below the minimum share of their dominant resource are first, by use / minimum share,
     dominant resource first. The rest follow by dominant share / weight, then by the next largest
-    share. Ties go by start.
+    share. Ties go by start. ``charged``: as for ``fair_order``.
     """
     used, least = member.used, _minimum_share(member)
-    shares = [u / c if c else 0.0 for u, c in zip(used, view.cluster_capacity, strict=True)]
-    by_size = sorted(range(len(shares)), key=lambda r: -shares[r])
+    shares, by_size = _shares(view, used)
     dominant = by_size[0]
     if used[dominant] < least[dominant]:
         return 0, [used[r] / max(1, least[r]) for r in by_size], _start(member)
+    if charged is not None:
+        shares, by_size = _shares(view, charged)
     return 1, [shares[r] / member.weight for r in by_size], _start(member)
+
+
+def _shares(view: ClusterView, used: Sequence[float]) -> tuple[list[float], list[int]]:
+    """Return the share of each type, and the types by share, the largest first."""
+    shares = [u / c if c else 0.0 for u, c in zip(used, view.cluster_capacity, strict=True)]
+    return shares, sorted(range(len(shares)), key=lambda r: -shares[r])
 
 
 def fifo_order(member: Member) -> Key:
