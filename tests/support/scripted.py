@@ -188,6 +188,23 @@ class WaitsForOthers:
         return Plan(view)
 
 
+@register("test-serves-late")
+@dataclass(frozen=True)
+class ServesLate:
+    """Allocates nothing before ``at_ms``, though its timer is a minute away; it asks again."""
+
+    at_ms: int = 1000
+
+    asks_again = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        if view.now_ms >= self.at_ms:
+            return fill(plan, order=lambda app: app.submitted_ms)
+        plan.wake_at(view.now_ms + 60_000)
+        return plan
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A member of a queue, in a report."""

@@ -248,6 +248,19 @@ def test_a_queue_that_holds_back_does_not_demand_until_its_timer():
     assert held(made).get(1, 0) > 0
 
 
+def test_a_queue_that_asks_again_has_a_turn_in_each_round():
+    """p takes nothing in one round and all in a later one, whatever its timer is for: Coupling takes
+    at a heartbeat what it left before.
+    """
+    made = grown("hdrf", {"p": {"policy": "test-serves-late"}, "q": {}}, (1000, 20, 20))
+    wants(made, 1, "p", CPU)
+    made.round()
+    assert held(made) == {}
+    made.now = 2000
+    made.round()
+    assert held(made)[1] == 20
+
+
 def test_a_blacklisted_server_is_not_used():
     """The blacklisted server is the first with room."""
     made = grown("hdrf", {"a": {}}, (1000, 4, 4), (1000, 4, 4))

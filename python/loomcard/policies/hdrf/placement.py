@@ -24,6 +24,7 @@ from loomcard import (
     no_room,
 )
 from loomcard.advanced import (
+    NO_FIT,
     NOTHING,
     RESERVATION,
     WITHHELD,
@@ -185,7 +186,9 @@ class Leaves(Chooser):
         assert self._leaf is not None
         if taken.stopped != NOTHING and self._could_have_had(self._leaf, child):
             wake_ms = plan.view.timer_of(child)
-            if wake_ms is None:  # call it again if it holds back for a cause outside itself
+            if taken.stopped == NO_FIT:  # its policy asks again in the next round
+                wake_ms = 0
+            elif wake_ms is None:  # call it again if it holds back for a cause outside itself
                 forbidden = all(plan.limited(ask) for ask in asks_below(child))
                 wake_ms = NEVER if taken.stopped == WITHHELD or forbidden else 0
             self.trees.withheld[child.path] = [wake_ms, *_stamp(self.trees, child)]
