@@ -249,8 +249,8 @@ def test_a_queue_that_holds_back_does_not_demand_until_its_timer():
 
 
 def test_a_queue_that_asks_again_has_a_turn_in_each_round():
-    """p takes nothing in one round and all in a later one, whatever its timer is for: Coupling takes
-    at a heartbeat what it left before.
+    """p takes nothing in one round and all in a later one, whatever its timer is for: Coupling
+    takes at a heartbeat what it left before.
     """
     made = grown("hdrf", {"p": {"policy": "test-serves-late"}, "q": {}}, (1000, 20, 20))
     wants(made, 1, "p", CPU)
