@@ -58,9 +58,9 @@ class Runs(dict[tuple[str, int], tuple[RunRecord, RunRecord]]):
     """By workload and seed, the runs under the paper's policy and under the card."""
 
 
-_HEARTBEAT = {"cluster.heartbeat_ms": 1000}
+_HEARTBEAT = {"cluster.heartbeat_ms": 3000}
 """Coupling counts heartbeats, so a cluster under the card has them."""
-_SMALLER = {"gap_ms": 0, "jobs": 60, "servers": 10, "width": 4, "widest": 60}
+_SMALLER = {"gap_ms": 0, "jobs": 20, "servers": 5, "width": 4, "widest": 40}
 _DRESS = {"": "root.shop.web"}
 _CARBYNE = {"": "root.shop.reports"}
 _COUPLING = {"": "root.shop.etl"}

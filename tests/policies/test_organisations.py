@@ -79,7 +79,7 @@ def whole() -> RunRecord:
         ({SMALL: CARD.replace("dress", "fifo")}, waits_of_small_jobs),
         ({"policy: carbyne": "policy: drf"}, completion_of_queries),
         ({"policy: coupling": "policy: fifo"}, idle_reduces),
-        ({"policy: hdrf": "policy: per_level_drf"}, completion_of_prepare),
+        ({"hdrf\noptions: {reserve_after_ms: 0}": "per_level_drf"}, completion_of_prepare),
     ],
     ids=["DRESS", "Carbyne", "Coupling", "H-DRF"],
 )
