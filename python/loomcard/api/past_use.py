@@ -8,16 +8,17 @@ uses now, for one more minute, can be added to what it has used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import log
 from typing import Any
 
 from loomcard.api.fill_tree import Level
+from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView, applications_below
 from loomcard.model.events import ContainerAdded, ContainerCompleted, ContainerResized
-from loomcard.model.objects import Container
+from loomcard.model.objects import Container, Member
 from loomcard.model.queue import Queue
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
@@ -56,10 +57,22 @@ class PastUse:
         """What a queue uses now, for a minute, and what it has used in the past."""
         return [u + p for u, p in zip(queue.used, self.past(queue, now_ms), strict=True)]
 
-    def share(self, queue: Queue, view: ClusterView) -> float:
-        """The dominant share of what is charged to a queue."""
+    def _share(self, queue: Queue, view: ClusterView) -> float:
         pairs = zip(self.charged(queue, view.now_ms), view.cluster_capacity, strict=True)
         return max((amount / whole for amount, whole in pairs if whole), default=0.0)
+
+    def order(self, plan: Plan) -> Callable[[Member], float]:
+        """Bring it up to date, and return the order by dominant share in which a queue is charged
+        its past use as well.
+        """
+        self.update(plan.view)
+
+        def charged_share(member: Member) -> float:
+            if not isinstance(member, Queue):
+                return plan.dominant_share(member)
+            return self._share(member, plan.view) / member.weight
+
+        return charged_share
 
     def update(self, view: ClusterView) -> None:
         """Add what was used since the last call: allocations count from the round in which they

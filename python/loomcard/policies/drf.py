@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard import RESERVE_AFTER_MS, ClusterView, Member, Plan, Queue, fill
+from loomcard import RESERVE_AFTER_MS, ClusterView, Plan, fill
 from loomcard.advanced import PastUse, PastUseOptions
 
 
@@ -31,17 +31,7 @@ class DominantResourceFairness(PastUseOptions):
         repeat. With a half-life, s_i is of what a queue uses and has used.
         """
         plan = Plan(view)
-        if past is None:
-            fill(plan, order=plan.dominant_share, reserve_after_ms=self.reserve_after_ms,
-                 goes_on=True)  # fmt: skip
-            return plan, None
-        past.update(view)
-
-        def charged_share(member: Member) -> float:
-            if not isinstance(member, Queue):
-                return plan.dominant_share(member)
-            return past.share(member, view) / member.weight
-
-        fill(plan, order=charged_share, live=True, reserve_after_ms=self.reserve_after_ms,
+        order = plan.dominant_share if past is None else past.order(plan)
+        fill(plan, order=order, live=past is not None, reserve_after_ms=self.reserve_after_ms,
              goes_on=True)  # fmt: skip
         return plan, past
