@@ -70,7 +70,7 @@ def test_a_restored_session_begins_its_next_segment_with_the_same_line():
     header = header_of(running().session)
     for key in ("memory", "timers", "stand_ins", "reported_ms"):
         assert header[key], key
-    assert (set(header["memory"]), header["timers"]) == ({"1", "2"}, {"2": 5700})
+    assert (set(header["memory"]), header["timers"]) == ({"0", "1", "2"}, {"2": 5700})
     assert header["last_saved_ms"] == 2800
     again = Session.restored(header)
     assert again.mirror.in_flight_round == 5
