@@ -28,7 +28,7 @@ def wake_for_waits(pending: PendingPlan, *, given_back: bool) -> None:
     state = pending.state
     wanted = [
         reservation.until_ms
-        for reservation in state.reservations or ()
+        for reservation in state.reservations
         if reservation.until_ms is not None
     ]
     wanted += [pending.now_ms + 1] if given_back else []

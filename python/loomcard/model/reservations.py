@@ -41,6 +41,8 @@ class Reservations:
         return bool(self._asks)
 
     def __iter__(self) -> Iterator[Reservation]:
+        if not self._asks:  # as in most rounds
+            return iter(())
         asks = sorted(self._asks.values(), key=lambda ask: ask.key)
         return iter([reservation for ask in asks for reservation in ask.reservations])
 
@@ -158,8 +160,6 @@ class Reservations:
 
     def expire(self, now_ms: int) -> None:
         """End the reservations whose time has ended."""
-        if not self._asks:
-            return
         for reservation in self:
             if reservation.until_ms is not None and reservation.until_ms <= now_ms:
                 self.end(reservation)
@@ -171,8 +171,6 @@ class Reservations:
 
     def rows(self) -> list[ReservationRow]:
         """All reservations as they cross the wire, by ask, the one placed first before others."""
-        if not self._asks:
-            return []
         return [
             (h.ask.key.attempt, h.ask.key.priority, h.ask.key.allocation_request_id,
              h.node.number, h.until_ms, h.since_ms, h.placed_ms)
