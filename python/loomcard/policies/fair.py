@@ -105,10 +105,10 @@ class FairScheduler(PreemptionOptions, PastUseOptions):
         rule = self.rule(queue)
         if rule == "fifo":
             return Level(queue, fifo_order)
-        if past is not None and not queue.leaf:
-            own = partial(drf_order, view) if rule == "drf" else fair_order
-            return LiveLevel(queue, lambda child: own(child, past.charged(child, view.now_ms)))
-        return Level(queue, partial(drf_order, view) if rule == "drf" else fair_order)
+        order = partial(drf_order, view) if rule == "drf" else fair_order
+        if past is None or queue.leaf:
+            return Level(queue, order)
+        return LiveLevel(queue, lambda child: order(child, past.charged(child, view.now_ms)))
 
 
 class FairTrees(QueueTrees):
