@@ -27,7 +27,8 @@ def waiting() -> Explainer:
         cluster.add_app(app)
         cluster.ask(app, 1, (1536, 1), is_am=True)
     cluster.round()
-    return Explainer(cluster.session.mirror, cluster.session.tree, EPOCH)
+    cluster.session.mirror.epoch_ms = EPOCH
+    return Explainer(cluster.session.mirror, cluster.session.tree)
 
 
 class Rm(BaseHTTPRequestHandler):

@@ -198,7 +198,8 @@ SCENES: dict[str, Callable[[], Cluster]] = {
 def whole(cluster: Cluster) -> dict[str, Any]:
     """Return all that is explained of the application, its queue and root, and the trial."""
     mirror, tree = cluster.session.mirror, cluster.session.tree
-    explainer, app = Explainer(mirror, tree, 1_600_000_000_000), mirror.state.applications[APP]
+    mirror.epoch_ms = 1_600_000_000_000
+    explainer, app = Explainer(mirror, tree), mirror.state.applications[APP]
     mirror.now_ms += 3
     root = mirror.state.queues[0]
     found = {

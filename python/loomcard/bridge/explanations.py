@@ -73,7 +73,7 @@ class Explanations:
         trial = self._trials.get(wanted)
         if trial is not None:
             return self._poll(wanted, trial)
-        explainer = Explainer(self.session.mirror, self.session.tree, self.session.hello.epoch)
+        explainer = Explainer(self.session.mirror, self.session.tree)
         found = self._find(wanted)
         if found is None:
             return messages.Explained(None)
@@ -153,7 +153,7 @@ class Explanations:
         self._end_overdue()
         mirror = self.session.mirror
         now_ms = mirror.now_ms
-        explainer = Explainer(mirror, self.session.tree, self.session.hello.epoch)
+        explainer = Explainer(mirror, self.session.tree)
         texts: list[tuple[int, str | None]] = []
         waits = list(waiting(mirror.state.applications.values()))
         self._forget({app.number for app, _ in waits}, texts, wanted.most)

@@ -63,11 +63,10 @@ class Found:
 class Explainer:
     """Explains what a mirror shows between two rounds; it changes nothing."""
 
-    def __init__(self, mirror: Mirror, tree: PolicyTree | None, epoch_ms: int) -> None:
-        """``epoch_ms``: the engine's zero, in ms since 1970."""
+    def __init__(self, mirror: Mirror, tree: PolicyTree | None) -> None:
         self.mirror = mirror
         self.tree = tree
-        self.epoch_ms = epoch_ms
+        self.epoch_ms = mirror.epoch_ms
         self.state = mirror.state
         self._shares: dict[Queue, Resource] | None = None
         self._nodes: dict[Any, Constraint | None] = {}  # by shape, for asks without places
