@@ -68,6 +68,7 @@ class Part:
     process: subprocess.Popen[bytes] | None = None
     status: int | None = None
     seconds: float = 0.0
+    cpu_s: float = 0.0
 
     @property
     def log(self) -> Path:
@@ -79,7 +80,7 @@ class Part:
             return
         if self.process is not None:
             self.seconds = time.monotonic() - self.begin
-            if (ended := self.process.poll()) is None:
+            if (ended := self._ended()) is None:
                 return
             if ended or not self.commands:
                 self.status = ended
@@ -89,6 +90,18 @@ class Part:
                 self.commands.pop(0), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
+
+    def _ended(self) -> int | None:
+        """Return the exit status of its command, if that has ended; add the CPU time of it and of
+        all processes below it that were waited for.
+        """
+        assert self.process is not None
+        pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
+        if not pid:
+            return None
+        self.cpu_s += used.ru_utime + used.ru_stime
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return self.process.returncode
 
     def interrupt(self) -> None:
         """End its command, and then all processes that the command has left."""
@@ -147,13 +160,15 @@ def closing_line(parts: Sequence[Part], seconds: float) -> str:
         key: sum(each[key] for each in counts.values()) for key in ("failed", "passed", "skipped")
     }
     tests = ", ".join(f"{count} {key}" for key, count in sums.items() if count or key == "passed")
-    detail = ", ".join(
-        f"{part.name} {counts[part.name]['passed'] or 'ok'} in {part.seconds:.0f} s"
+    cpu_s = sum(part.cpu_s for part in parts)
+    detail = "; ".join(
+        f"{part.name} {counts[part.name]['passed'] or 'ok'} in {part.seconds:.0f} s,"
+        f" {part.cpu_s:.0f} s of CPU"
         if part.status == 0
         else f"{part.name} FAILED ({part.log.relative_to(ROOT)})"
         for part in parts
     )
-    return f"{tests} in {seconds:.2f}s ({detail})"
+    return f"{tests} in {seconds:.2f}s, {cpu_s:.0f} s of CPU ({detail})"
 
 
 def run(name: str, console: Console) -> int:

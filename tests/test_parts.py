@@ -1,5 +1,6 @@
 """The runner of `make test`: it counts, names what failed, and leaves no process behind."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -40,6 +41,16 @@ def test_one_line_closes_parts_that_pass(said):
     assert line.startswith("make some: 5 passed, 1 skipped in ")
     assert "python 5 in" in line
     assert "style ok in" in line
+
+
+def test_the_cpu_time_of_a_part_is_that_of_all_its_processes(said):
+    """A command uses next to none itself; what it starts and waits for uses half a second."""
+    burn = "import time\nwhile time.process_time() < 0.5: pass"
+    status, text = said(python=[["sh", "-c", f'"{sys.executable}" -c "{burn}"; true']] * 2)
+    assert status == 0
+    used = re.search(r"ok in \d+ s, (\d+) s of CPU", text)
+    assert used is not None
+    assert int(used[1]) >= 1
 
 
 def test_how_far_it_is_counts_each_test_that_has_ended(tmp_path, monkeypatch):
