@@ -262,14 +262,14 @@ def test_a_journal_without_a_place_stops_nothing(
         plan = messages.read_reply(answering.decide(snapshot(number)))
         assert isinstance(plan, messages.PlanReply)
         assert list(plan.reports) == ["journal"] * reports
-    output = capsys.readouterr().out
+    output = capsys.readouterr().err
     assert output.count("the journal cannot be written; scheduling goes on without it") == 1
     place.unlink()
     again = messages.read_reply(answering.decide(snapshot(3, now_ms=10 + RETRY_MS)))
     assert isinstance(again, messages.PlanReply)
     assert again.reports == {"journal": {"trouble": None, "lost_rounds": 2}}
     assert replay(place / "j") == []
-    assert "the journal is written again" in capsys.readouterr().out
+    assert "the journal is written again" in capsys.readouterr().err
     (path,) = segments(place / "j")
     assert len(read_segment(path).rounds) == 1
 
@@ -331,7 +331,7 @@ def test_an_edit_of_a_policys_file_takes_effect_when_it_is_applied(
     assert reported(first, 2, compiled) == {"text": "applied"}
     registry._modules.clear()
     assert reported(process(), 3, compiled) == {"text": "applied"}
-    assert "counting.py was changed after it was applied" in capsys.readouterr().out
+    assert "counting.py was changed after it was applied" in capsys.readouterr().err
     again = compile_config(yaml, "f.yml", policy_path=[tmp_path])
     assert again["hash"] != compiled["hash"]
     assert reported(process(), 4, again) == {"text": "edited"}

@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
-import structlog
 from py4j import protocol
 from py4j.java_gateway import (
     CallbackServer,
@@ -26,6 +25,9 @@ from py4j.java_gateway import (
     quiet_shutdown,
     server_started,
 )
+
+from loomcard.bridge.log import log
+from loomcard.validation import error_text
 
 LOOPBACK = "127.0.0.1"
 START_DEADLINE_S = 10.0
@@ -124,7 +126,6 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
         )
         self._wanted = f"{protocol.AUTH_COMMAND_NAME}\n{secret}\n{protocol.END}\n".encode()
         self._new_connections: list[_NewConnection] = []
-        self._log = structlog.get_logger("loomcard.bridge")
 
     def run(self) -> None:
         """Accept and authenticate connections until the server is shut down."""
@@ -137,7 +138,7 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
                 self._serve_once(listening)
             except (OSError, ValueError):  # the socket was closed, or no file handle is left
                 if not self.is_shutdown:
-                    self._log.exception("gateway")
+                    log("error", "gateway", traceback=error_text.trace())
                     time.sleep(ACCEPT_TIMEOUT_S)
         for client in self._new_connections:
             client.refuse()
@@ -195,7 +196,7 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
     def _reject(self, client: _NewConnection, why: str) -> None:
         self._new_connections.remove(client)
         client.refuse()
-        self._log.warning("a connection was turned away", why=why)
+        log("warning", "a connection was turned away", why=why)
 
 
 class Gateway:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
-import structlog
 
 from loomcard.api import registry
 from loomcard.bridge import gateway, handshake, limits
 from loomcard.bridge.explanations import Explanations
 from loomcard.bridge.journal_writer import JournalWriter
+from loomcard.bridge.log import log
 from loomcard.config import FindingsError, compile_config
 from loomcard.engine.session import Session
 from loomcard.validation import error_text
@@ -70,7 +70,6 @@ class PolicyService:
         self._last_failure = ""
         self._journal_problem: str | None = None
         self._one_at_a_time = threading.Lock()
-        self._log = structlog.get_logger("loomcard.bridge")
 
     def decide(self, text: str) -> str:
         """Answer one request of docs/reference/wire.md; it never raises."""
@@ -80,7 +79,7 @@ class PolicyService:
             except BaseException as error:  # even of a policy that calls sys.exit()
                 self._last_failure = error_text.trace()
                 message = error_text.message(error)
-                self._log.error("request failed", error=message, traceback=self._last_failure)
+                log("error", "request failed", error=message, traceback=self._last_failure)
                 return messages.write(messages.Failure(message))
 
     def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
@@ -129,7 +128,7 @@ class PolicyService:
                 f" ({limits.MAX_MEMORY}): only a fresh one has any"
             )
         for notice in registry.take_notices():
-            self._log.warning(notice)
+            log("warning", notice)
         journal = session.journal
         if journal is not None and journal.problem != self._journal_problem:
             self._report_journal(journal)
@@ -139,9 +138,10 @@ class PolicyService:
         """Log when a journal cannot be written, and when it continues."""
         self._journal_problem = journal.problem
         if journal.problem is None:
-            self._log.warning("the journal is written again", lost_rounds=journal.lost_rounds)
+            log("warning", "the journal is written again", lost_rounds=journal.lost_rounds)
         else:
-            self._log.error(
+            log(
+                "error",
                 "the journal cannot be written; scheduling goes on without it",
                 error=journal.problem,
                 retry_ms=RETRY_MS,
@@ -154,7 +154,8 @@ class PolicyService:
         reply = handshake.reply_to(hello)
         self._settings = handshake.Settings.of(hello.settings)
         self._session = self._make_session(hello, self._settings.journal_dir)
-        self._log.info(
+        log(
+            "info",
             "handshake",
             epoch=hello.epoch,
             shim=hello.shim_version,
@@ -199,9 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ready-file", type=Path, required=True, help="written when we listen")
     parser.add_argument("--secret-file", type=Path, required=True, help="mode 0600")
     options = parser.parse_args(arguments)
-    _log_json_lines()
     _collect_garbage_less_often()
-    log = structlog.get_logger("loomcard.bridge")
     with suppress(PermissionError):  # it leads a group already
         os.setsid()  # so that what policies start ends with us
     try:
@@ -214,13 +213,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         server = gateway.serve(service, secret)
         write_ready(options.ready_file, server.port)
     except (gateway.SecretError, OSError, ValueError) as error:
-        log.error("cannot start", error=str(error))
+        log("error", "cannot start", error=str(error))
         return 2
-    log.info("ready", port=server.port, pid=os.getpid(), max_memory_mb=max_memory_mb)
+    log("info", "ready", port=server.port, pid=os.getpid(), max_memory_mb=max_memory_mb)
     wait_for_end_of_input()
-    log.info("our input has ended")
+    log("info", "our input has ended")
     if not service.flush(FLUSH_S):
-        log.warning("the journal's last rounds could not be written", within_s=FLUSH_S)
+        log("warning", "the journal's last rounds could not be written", within_s=FLUSH_S)
     _end_what_policies_started()
     return 0
 
@@ -237,17 +236,6 @@ def _collect_garbage_less_often() -> None:
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-
-
-def _log_json_lines() -> None:
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
 
 
 if __name__ == "__main__":
