@@ -17,12 +17,12 @@ from typing import Protocol
 
 import msgspec
 
+from loomcard import config
 from loomcard.api import registry
 from loomcard.bridge import gateway, handshake, limits
 from loomcard.bridge.explanations import Explanations
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.bridge.log import log
-from loomcard.config import FindingsError, compile_config
 from loomcard.engine.session import Session
 from loomcard.validation import error_text
 from loomcard.wire import messages
@@ -172,11 +172,15 @@ class PolicyService:
 def compile_request(
     yaml_text: str, name: str, policy_path: Sequence[str]
 ) -> messages.Compiled | messages.Findings:
-    """Compile YAML with policies that are installed or are under ``policy_path``."""
+    """Compile YAML with policies that are installed or are under ``policy_path``.
+
+    Pydantic is imported here, at the first use of ``config``: it costs as much CPU time as the rest
+    of the start, and a process that replaces another one gets what is compiled already.
+    """
     try:
         folders = [Path(folder) for folder in policy_path]
-        return messages.Compiled(compile_config(yaml_text, name, policy_path=folders))
-    except FindingsError as error:
+        return messages.Compiled(config.compile_config(yaml_text, name, policy_path=folders))
+    except config.FindingsError as error:
         found = error.findings
         return messages.Findings([(f.line, f.column, f.path, f.message, f.hint) for f in found])
 
