@@ -57,6 +57,20 @@ def test_a_change_is_the_mean_over_seeds_of_each_seeds_change(judge: Judge) -> N
     assert found.what == "mean completion of a: new against old, change in %"
 
 
+def test_a_paper_that_states_medians_is_compared_with_our_median(
+    folder: Path, judge: Judge
+) -> None:
+    """Of changes of -50 %, -50 % and +100 %, -50 %; of completions of 5, 6 and 16 s, 6 s."""
+    file = folder / "manifest.json"
+    made = json.loads(file.read_text())
+    made["experiment"]["over_seeds"] = "median"
+    file.write_text(json.dumps(made))
+    found = judge(of="a")
+    assert found.ours == pytest.approx(-50)
+    assert (found.policy, found.against) == (6.0, 10.0)
+    assert found.what.endswith("change in %, median over seeds")
+
+
 def test_the_letter_and_the_default_stand_in_one_row(folder: Path) -> None:
     """What is stated of one reading is measured of the other too. a completes in 5, 6, 16 s by the
     letter, in 10, 12, 8 s by default, and the paper says 10 s.
@@ -146,6 +160,10 @@ def test_jains_index_over_windows(folder: Path, judge: Judge) -> None:
     assert judge(**changes).ours == pytest.approx(-0.2)
     assert judge(**changes, statistic="min").ours == pytest.approx(-0.4)
     assert judge(**changes, statistic="median").ours == pytest.approx(-0.3)
+    for run in runs:
+        run["capped_jain_windows"] = [0.8, 0.6] if run["policy"] == "new" else [0.9, 0.9]
+    file.write_text(json.dumps(runs))
+    assert judge(**changes | {"measure": "capped_jain"}).ours == pytest.approx(-0.2)
     found = judge(measure="jain", policy="new", against=None, paper=0.7, **{"as": "value"})
     assert (found.ours, found.agrees) == (pytest.approx(0.7), "yes")
     assert found.what == "mean jain: new"

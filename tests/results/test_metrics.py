@@ -132,6 +132,17 @@ def test_jain_of_dominant_shares() -> None:
     assert summary(record)["jain"] == {"min": 0.8, "mean": 0.8, "max": 0.8}
 
 
+def test_what_exceeds_the_fair_share_counts_in_the_plain_index_only() -> None:
+    """a has 0.6 of 0.5 and b 0.2: plain 1.2 and 0.4, capped 1 and 0.4."""
+    record = run(
+        [came("a", 0, (0, MINUTE)), came("b", 0, (0, MINUTE))],
+        [ran("a", 0, MINUTE, (6, 1)), ran("b", 0, MINUTE, (1, 2))],
+    )
+    found = facts(record)
+    assert found["jain_windows"] == [0.8]
+    assert found["capped_jain_windows"] == pytest.approx([1.4**2 / (2 * 1.16)])
+
+
 def test_jain_has_a_value_a_window() -> None:
     """A window with one application is fair; one of the two windows has two applications, at 0.6
     and 0.2.

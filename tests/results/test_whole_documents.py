@@ -71,6 +71,7 @@ def test_all_that_is_kept_of_a_run():
     """
     found = facts(small_run())
     jain, windows = found.pop("jain"), found.pop("jain_windows")
+    assert len(found.pop("capped_jain_windows")) == len(windows)
     assert found == {
         "policy": "p.yml", "workload": "w", "seed": 7, "engine": "local", "finished": True,
         "parameters": {"a": "x", "policy.theta": 0.5}, "makespan_ms": None,

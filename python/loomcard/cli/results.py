@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from loomcard.report.runs import Study
 
 INTERRUPTED = 130
-DETAILS = ("resource_types", "capacity", "queues", "jain_windows", "window_ms", "folder")
+DETAILS = (
+    "resource_types",
+    "capacity",
+    "queues",
+    "jain_windows",
+    "capped_jain_windows",
+    "window_ms",
+    "folder",
+)
 
 Policies = Annotated[
     list[str] | None,

@@ -186,7 +186,8 @@ def run_manifest(
         engine=engine,
         hadoop=hadoop_version(engine),
     )
-    said = experiment.model_dump(include={"name", "description", "baseline", "vary", "given"})
+    stated = {"name", "description", "over_seeds", "baseline", "vary", "given"}
+    said = experiment.model_dump(include=stated)
     called = {cell.source: cell.policy for cell in cells}
     said["expect"] = [resolved(each, names, called) for each in experiment.expect]
     return made | {"experiment": said, "cells": len(cells)}

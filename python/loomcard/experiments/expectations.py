@@ -21,6 +21,7 @@ Measure = Literal[
     "running",
     "share",
     "jain",
+    "capped_jain",
     "speedup",
     "starvation",
 ]
@@ -45,10 +46,11 @@ class Expected(BaseModel):
         description="What of our runs is set beside it: times in s; `completed`, how many"
         " applications succeeded; `running`, how many task containers ran at a time while"
         " there was demand; `share`, the dominant share that was held; `jain`, Jain's index of"
-        " each window of 60 s; `starvation`, how long a MapReduce job's reduces waited in the mean"
-        " after its last map, those that started later alone; `speedup`, of each application its"
-        " completion under `against` over that under `policy`. Without it the figure is shown and"
-        " not judged.",
+        " each window of 60 s; `capped_jain`, the index of what each application received of its"
+        " fair share, at most all of it; `starvation`, how long a MapReduce job's reduces waited"
+        " in the mean after its last map, those that started later alone; `speedup`, of each"
+        " application its completion under `against` over that under `policy`. Without it the"
+        " figure is shown and not judged.",
         examples=["completion"],
     )
     of: str = Field(
@@ -160,7 +162,7 @@ def _value_problems(each: Expected, names: Names, given: set[str]) -> Iterator[E
         for key in sorted(given & keys) if each.measure not in measures else ():
             hint = f"leave it out, or say measure: {measures[0]}"
             yield EntryProblem(key, f"{key!r} is of a {measures[0]}", hint)
-    if each.measure == "jain" and each.of:
+    if each.measure in ("jain", "capped_jain") and each.of:
         yield EntryProblem("of", "Jain's index is of all applications", "leave it out")
     if each.measure == "speedup" and each.as_ not in ("value", "change_percent"):
         yield EntryProblem("as", "a speedup is against / policy already", "leave it out")

@@ -77,6 +77,11 @@ class Experiment(BaseModel):
     seeds: Annotated[list[int], BeforeValidator(_seeds, json_schema_input_type=int | list[int])] = (
         Field([1], description="How many (1, 2, ...), or a list of them.", examples=[20])
     )
+    over_seeds: Literal["mean", "median"] = Field(
+        "mean",
+        description="What is stated of the seeds, as a paper states it of its repetitions.",
+        examples=["median"],
+    )
     baseline: str = Field("", description="The policy that reports compare with.", examples=["drf"])
     expect: list[Expected] = Field(
         [],

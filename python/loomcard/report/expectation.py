@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 Intervals = Sequence[tuple[float, float]]
 UNITS = {
     "completion": "s", "waiting": "s", "makespan": "s", "completed": "applications",
-    "running": "containers", "share": "", "jain": "", "speedup": "",
+    "running": "containers", "share": "", "jain": "", "capped_jain": "", "speedup": "",
     "starvation": "s",
 }  # fmt: skip
 """The unit of each measure; a share is a part of 1, as papers print it."""
@@ -55,8 +55,8 @@ def measured(of: Measured, what: Mapping[str, Any]) -> Figure | None:
     good = [each for each in chosen if each["state"] == "SUCCEEDED"]
     if not chosen:
         return None
-    if measure == "jain":
-        windows = np.array(run.facts.get("jain_windows") or [], dtype=float)
+    if measure in ("jain", "capped_jain"):
+        windows = np.array(run.facts.get(f"{measure}_windows") or [], dtype=float)
         return weighted(windows, np.ones(len(windows)), statistic)
     if measure == "speedup":
         return {each["id"]: each["completion_ms"] for each in good if each["completion_ms"]}

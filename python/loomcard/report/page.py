@@ -203,9 +203,9 @@ def _papers(report: Numbers) -> Table | None:
         rows.append(Line([[row.figure], [row.what], [row.paper], ours, *signs, [row.agrees, *why]]))
     seeds = max(row.seeds for row in report.papers)
     caption = (
-        f"Ours: the mean over up to n = {seeds} seeds, small its 95 % bootstrap interval and the"
-        " means of the two that are compared, in their own units. Signs: where the first stands to"
-        " the second, or our figure to the paper's."
+        f"Ours: over up to n = {seeds} seeds, if not said the mean, small its 95 % bootstrap"
+        " interval and the same of the two that are compared, in their own units. Signs: where the"
+        " first stands to the second, or our figure to the paper's."
     )
     headings = ["figure", "what", "paper", "ours", "paper's sign", "our sign", "agrees"]
     return Table("Beside the paper", headings, rows, caption)

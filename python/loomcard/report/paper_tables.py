@@ -1,9 +1,10 @@
 """A paper's figures beside ours: what an experiment's ``expect`` states, compared with its runs.
 
 Each pair of runs (of the policy and of what it is compared with, on the same workload, parameters
-and seed) gives one value. The value of a seed is the mean of its pairs; ours is the mean over
-seeds, with its 95 % bootstrap interval. Its sign is ``equal`` where it is within the entry's
-tolerance of what equal means: the paper's number (``as: value``), 1 (``ratio``) or 0.
+and seed) gives one value. The value of a seed is the mean of its pairs; ours is the mean
+over seeds, or their median where the experiment says so, with its 95 % bootstrap interval. Its sign
+is ``equal`` where it is within the entry's tolerance of what equal means: the paper's number (``as:
+value``), 1 (``ratio``) or 0.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def paper_comparisons(
                     known[index] = measured(of, entry)
         for entry, known in zip(entries, values, strict=True):
             pairs = list(_pairs(entry, experiment, runs, known)) if "measure" in entry else []
-            found.append(_compare(entry, name, pairs))
+            found.append(_compare(entry, name, pairs, experiment.get("over_seeds", "mean")))
     return found
 
 
@@ -87,7 +88,9 @@ def paper_frame(rows: Sequence[PaperComparison]) -> pl.DataFrame:
     return pl.DataFrame([vars(row) for row in rows], schema=schema, orient="row")
 
 
-def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> PaperComparison:
+def _compare(
+    entry: Mapping[str, Any], name: str, pairs: Sequence[Pair], over: str
+) -> PaperComparison:
     figure, paper, stated = str(entry["figure"]), entry["paper"], entry.get("sign") or ""
     because = str(entry.get("because", ""))
     if "measure" not in entry:
@@ -96,10 +99,12 @@ def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Pape
             "not judged", because,
         )  # fmt: skip
     how, said = entry.get("as", "change_percent"), _description(entry)
+    said += ", median over seeds" if over == "median" else ""
+    over_seeds = np.median if over == "median" else np.mean
     values = _by_seed("value" if entry["measure"] == "speedup" else how, pairs)
-    ours = float(values.mean()) if len(values) else None
-    low, high = interval(values, np.mean, f"{figure}/{said}")
-    mine, other = _mean([a for _, a, _ in pairs]), _mean([b for _, _, b in pairs])
+    ours = float(over_seeds(values)) if len(values) else None
+    low, high = interval(values, over_seeds, f"{figure}/{said}")
+    mine, other = (_over(over_seeds, [pair[place] for pair in pairs]) for place in (1, 2))
     neutral, within = _equal(entry, other)
     wanted = stated or ("equal" if how == "value" else _sign(float(paper), neutral, within))
     sign = "" if ours is None else _sign(ours, neutral, within)
@@ -213,9 +218,9 @@ def _sign(value: float, neutral: float, within: float) -> str:
     return "less" if value < neutral else "more"
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _over(statistic: Callable[..., Any], values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    return float(statistic(known)) if known else None
 
 
 def _description(entry: Mapping[str, Any]) -> str:

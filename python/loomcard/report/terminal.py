@@ -102,7 +102,7 @@ def tables(report: Numbers) -> Iterator[RenderableType]:
     if report.study.left_out:
         yield Text(f"\n{report.study.left_out}", style="yellow")
     if report.papers:
-        said = " (ours: mean over seeds, 95 % interval below)"
+        said = " (ours: mean over seeds if not said, 95 % interval below)"
         yield Text("\nbeside the paper", style="bold") + Text(said, style="dim")
         yield _papers(report.papers)
 

@@ -5,6 +5,9 @@ demanded in the window, and n the applications that demanded in it:
 
     J = (sum of x_a)^2 / (n * sum of x_a^2);  1 where n < 2, and where nobody held anything.
 
+The capped index has min(1, x_a) for x_a: an application that gets more than its fair share, since
+others leave room, does not lower the index; one that gets less does.
+
 An application's fair share is its leaf queue's (``results.fair_share``), divided equally among the
 applications that demand there (Jain, Chiu, Hawe 1984, on what Ghodsi et al. 2011 call dominant
 shares). While a queue's is nothing, its applications do not count.
@@ -29,22 +32,28 @@ WINDOW_MS = 60_000
 _CHUNK = 2_000_000  # marks that are handled together: bounds the memory, not the result
 
 
-def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> Floats:
-    """Return Jain's index of each window of 60 s from ``between[0]`` on; the last one may be
-    shorter.
+def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Return Jain's index and the capped index of each window of 60 s from ``between[0]`` on; the
+    last one may be shorter.
     """
     first, last = between
     windows = max(0, -(-(last - first) // WINDOW_MS))
     demand = _Demand(record, between)
     if not len(demand.begin):
-        return np.ones(windows)
-    sums = np.zeros((3, windows))  # applications, sum of x, sum of x^2
+        return np.ones(windows), np.ones(windows)
+    sums = np.zeros((5, windows))  # applications; sum of x and of x^2, plain and capped
     for chosen in demand.chunks(held):
         x, window = _averages(demand, held, capacity(record), chosen)
-        for row, value in zip(sums, (np.ones_like(x), x, x * x), strict=True):
+        capped = np.minimum(x, 1)
+        values = (np.ones_like(x), x, x * x, capped, capped * capped)
+        for row, value in zip(sums, values, strict=True):
             row += np.bincount(window, value, minlength=windows)[:windows]
-    count, total, squares = sums
-    index = np.divide(total**2, count * squares, out=np.ones(windows), where=squares > 0)
+    count, *plain_and_capped = sums
+    return _index(count, *plain_and_capped[:2]), _index(count, *plain_and_capped[2:])
+
+
+def _index(count: Floats, total: Floats, squares: Floats) -> Floats:
+    index = np.divide(total**2, count * squares, out=np.ones(len(count)), where=squares > 0)
     return np.where(count < 2, 1.0, index)
 
 

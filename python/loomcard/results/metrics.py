@@ -44,10 +44,10 @@ def summary(record: RunRecord) -> dict[str, Any]:
 def facts(record: RunRecord) -> dict[str, Any]:
     """What results.json keeps of a run: the summary and what a report draws besides: the capacity
     over time (``[ms, amounts]`` steps in the order of ``resource_types``), the queues' shares
-    and Jain's index of every window, the bounds, and each application's ``ideal_ms`` and the
-    intervals in which it demanded.
+    and Jain's index of every window, plain and capped, the bounds, and each application's
+    ``ideal_ms`` and the intervals in which it demanded.
     """
-    found, windows = _summary(record)
+    found, windows, capped = _summary(record)
     demanding = {each.id: sorted(each.demanding) for each in record.applications}
     for each in found["applications"]:
         each["ideal_ms"] = record.ideals_ms.get(each["id"])
@@ -58,29 +58,34 @@ def facts(record: RunRecord) -> dict[str, Any]:
         "capacity": [[time, list(amounts)] for time, amounts in record.capacity],
         "queues": {path: own._asdict() for path, own in sorted(record.queues.items())},
         "jain_windows": [round(value, _DECIMALS) for value in windows.tolist()],
+        "capped_jain_windows": [round(value, _DECIMALS) for value in capped.tolist()],
         "window_ms": WINDOW_MS,
     }
 
 
-def _summary(record: RunRecord) -> tuple[dict[str, Any], Floats]:
+def _summary(record: RunRecord) -> tuple[dict[str, Any], Floats, Floats]:
     frame = container_frame(record)
     applications = _applications(record, frame)
     between = _interval(record, applications)
     held = occupation(record, frame, between)
-    windows = jain(record, held, between)
-    return {
-        "policy": record.policy,
-        "workload": record.workload,
-        "seed": record.seed,
-        "parameters": dict(sorted(record.parameters.items())),
-        "engine": record.engine,
-        "finished": record.finished,
-        "makespan_ms": _makespan(record, applications),
-        "jain": _spread(windows),
-        "utilization": _utilization(record, held, between),
-        "refusals": dict(sorted(record.refusals.items())),
-        "applications": applications,
-    }, windows
+    windows, capped = jain(record, held, between)
+    return (
+        {
+            "policy": record.policy,
+            "workload": record.workload,
+            "seed": record.seed,
+            "parameters": dict(sorted(record.parameters.items())),
+            "engine": record.engine,
+            "finished": record.finished,
+            "makespan_ms": _makespan(record, applications),
+            "jain": _spread(windows),
+            "utilization": _utilization(record, held, between),
+            "refusals": dict(sorted(record.refusals.items())),
+            "applications": applications,
+        },
+        windows,
+        capped,
+    )
 
 
 def _applications(record: RunRecord, frame: pl.DataFrame) -> list[dict[str, Any]]:

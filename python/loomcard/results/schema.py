@@ -53,6 +53,7 @@ class _Run(TypedDict):
     resource_types: list[str]
     capacity: list[Step]
     jain_windows: list[Number]
+    capped_jain_windows: NotRequired[list[Number]]
     window_ms: Whole
     folder: NotRequired[str]
 

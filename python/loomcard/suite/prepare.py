@@ -128,8 +128,8 @@ def _of_one(mix: Mix, asked: Asked) -> Experiment:
         raise InputError(["the suite needs a policy to run under (add --policy drf, or a file)"])
     return Experiment(
         version=1, policies=list(asked.policies), workloads=[mix.name], name=mix.name,
-        kind="experiment", description=mix.description, vary={}, given={}, seeds=[1], baseline="",
-        expect=[],
+        kind="experiment", description=mix.description, vary={}, given={}, seeds=[1],
+        over_seeds="mean", baseline="", expect=[],
     )  # fmt: skip
 
 
