@@ -243,6 +243,21 @@ def test_a_peek_at_some_nodes_is_a_draw():
     assert job_state["p"] is not None
 
 
+@pytest.mark.parametrize("peeked_nodes", [0, 2])
+def test_the_only_node_with_room_may_count_itself(peeked_nodes):
+    """The node with all input is full. Without itself, node 2 knows no other with room: nm = 0 and
+    p = 1. With itself nm = 1, and p = 1 - (1/2)**beta * (1 - 1/e) < 1.
+    """
+    for counts, sure in ((False, True), (True, False)):
+        options = {"peeked_nodes": peeked_nodes, "peek_counts_own": counts, "alpha_rack": 1.0}
+        made = coupling(1, 30, 1, **options)
+        made.lose_node(3)
+        job(made, 1, 31, 0, **WISHES)
+        beat(made, 1)
+        assert (len(beat(made, 2)) == 30) is sure
+        assert (state(made)["jobs"][0]["p"] == 1) is sure
+
+
 def test_delay_scheduling_waits_for_its_time():
     """In the baseline a map waits 15 s for a local node, then 15 s for its rack, then takes any
     node.

@@ -19,6 +19,7 @@ class Options:
     threshold: float = 3.0
     kept_nodes: int = 7
     peeked_nodes: int = 0
+    peek_counts_own: bool = False
     alpha_rack_reduce: float = 0.7
     alpha_rack: float = 0.8
     alpha_remote: float = 1.0

@@ -139,7 +139,7 @@ def attempted(state: Waiting[J], n: int, launched: bool) -> None:
 
 def peek(k1: int, k2: int, k: int, n: int) -> tuple[float, float]:
     """Return pm = K1/K and nm = N*K2/K: of the K sampled nodes, K1 have input of the job's pending
-    maps, and K2, without the current node, have room for a map (4-23).
+    maps, and K2 have room for a map, without the current node unless an option says so (4-23).
     """
     return k1 / k, n * k2 / k
 

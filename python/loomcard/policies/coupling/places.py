@@ -101,14 +101,16 @@ class Places:
         ``salt``. ``inputs``: how many nodes have input of each ask of the job, as far as counted.
         """
         able, view, k = self.rooms.of((ask.size, ask.label)), self.view, self.options.peeked_nodes
+        own = None if self.options.peek_counts_own else node
         if not 0 < k < view.node_count:
-            return self._with_input(ask, inputs), len(able) - (node.number in able), view.node_count
+            k2 = len(able) - (own is not None and own.number in able)
+            return self._with_input(ask, inputs), k2, view.node_count
         left, k1, k2 = list(view.nodes), 0, 0
         for i in range(k):
             at = i + pick(self.options.seed, salt, i, len(left) - i)
             left[i], left[at] = left[at], left[i]
             k1 += bool(ask.hosts.get(left[i].host))
-            k2 += left[i] is not node and left[i].number in able
+            k2 += left[i] is not own and left[i].number in able
         return k1, k2, k
 
     def _with_input(self, ask: Ask, inputs: Inputs) -> int:
