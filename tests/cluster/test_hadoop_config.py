@@ -283,12 +283,3 @@ def test_a_java_that_reads_no_hosts_file_starts_no_cluster(
         LocalCluster(LocalSettings(run_dir=tmp_path / "run")).up()
     assert "Java 9 or later" in said.value.hint
     assert not (tmp_path / "run").exists()
-
-
-def test_hadoop_2_7_starts_a_process_for_each_container(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LOOMCARD_HADOOP", "2.7")
-    with pytest.raises(RenderError, match=r"2\.7 starts a process for every container"):
-        render_conf(LocalSettings(run_dir=tmp_path, virtual=True))
-    assert list(tmp_path.iterdir()) == []

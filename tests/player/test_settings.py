@@ -59,6 +59,13 @@ def test_what_yarn_cannot_hold_is_refused(
     assert caught.value.hint
 
 
+def test_hadoop_2_7_cannot_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOOMCARD_HADOOP", "2.7")
+    with pytest.raises(PlayError, match=r"Hadoop 2\.7 has no allocation request ids") as caught:
+        settings(scenario(), POLICY, Path("/run"), virtual=False)
+    assert "such as 2.10" in caught.value.hint
+
+
 def test_no_vcores_are_no_vcores_under_our_own_scheduler() -> None:
     """Only under our scheduler may requests stay at 0: YARN would round them up to 1."""
     assert settings(scenario((64, 0, 0)), POLICY, Path("/run"), virtual=True).minimum_vcores == 0

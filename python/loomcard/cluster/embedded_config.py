@@ -17,7 +17,6 @@ from loomcard.cluster.hadoop_config import (
     SCHEDULERS,
     Extra,
     Ports,
-    RenderError,
     embedded_settings,
     render,
 )
@@ -105,11 +104,6 @@ def render_conf(settings: LocalSettings) -> list[Path]:
     Raises RenderError and FindingsError as `render` does, and PlaceError when the jars are
     missing.
     """
-    if settings.virtual and paths.hadoop_line() == "2.7":
-        raise RenderError(
-            "a NodeManager of Hadoop 2.7 starts a process for every container",
-            "replay the workload on another Hadoop line, such as LOOMCARD_HADOOP=2.10",
-        )
     conf_dir = settings.run_dir / "conf"
     machines = settings.cluster_machines
     hosts = {machine.name: _address(i) for i, machine in enumerate(machines, 1)}

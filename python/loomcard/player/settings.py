@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from loomcard.cluster import paths
 from loomcard.cluster.embedded_config import LocalSettings, Machine
 from loomcard.cluster.stock_queues import config_of_queues
 from loomcard.player.process import PlayError
@@ -82,7 +83,14 @@ def capacity(scenario: Scenario, absent: Sequence[str] = ()) -> Amounts:
 
 
 def refuse_what_yarn_cannot_hold(scenario: Scenario, *, stock: bool) -> None:
-    """Raise PlayError if a container has no memory, or is larger than any node."""
+    """Raise PlayError if a container has no memory, or is larger than any node, and on a Hadoop
+    line without what the player needs.
+    """
+    if paths.hadoop_line() == "2.7":
+        raise PlayError(
+            "Hadoop 2.7 has no allocation request ids, by which the player tells its asks apart",
+            "play the workload on another Hadoop line, such as 2.10",
+        )
     if list(scenario.resource_types[:2]) != ["memory_mb", "vcores"]:
         raise PlayError(
             f"resource types {', '.join(scenario.resource_types)}: YARN's begin with memory_mb and "
