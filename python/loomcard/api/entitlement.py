@@ -15,8 +15,16 @@ from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource, add_all
 
 
+def asked(queue: Queue) -> Resource:
+    """What all outstanding asks in a queue and below it come to."""
+    total = [0] * len(queue.used)
+    for ask in asks_below(queue) if queue.pending_count else ():
+        add_all([total], ask.size.times(ask.count))
+    return Resource(total)
+
+
 def entitlements(
-    root: Queue, capacity: Resource, wanted: Callable[[Queue], Resource]
+    root: Queue, capacity: Resource, wanted: Callable[[Queue], Resource] = asked
 ) -> dict[Queue, Resource]:
     """The entitlement of every queue, in whole units; siblings together never exceed their parent.
 
@@ -50,18 +58,11 @@ def potential(leaf: Queue, root: Queue, capacity: Resource) -> Resource:
     for child in reversed(path):
         assert child.parent is not None
         siblings = child.parent.children
-        pending = {each: _asked(each) for each in siblings if each is not child}
+        pending = {each: asked(each) for each in siblings if each is not child}
         pending[child] = capacity
         place = siblings.index(child)
         whole = Resource(_divide(whole[r], siblings, r, pending)[place] for r in range(len(whole)))
     return whole
-
-
-def _asked(queue: Queue) -> Resource:
-    total = [0] * len(queue.used)
-    for ask in asks_below(queue) if queue.pending_count else ():
-        add_all([total], ask.size.times(ask.count))
-    return Resource(total)
 
 
 def _pending(root: Queue, wanted: Callable[[Queue], Resource]) -> dict[Queue, Resource]:

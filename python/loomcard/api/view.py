@@ -425,8 +425,9 @@ def members_of(queue: Queue) -> list[Member]:
 
 def asks_below(member: Member) -> list[Ask]:
     """Every outstanding ask of an application, or of all applications in and below a queue."""
-    apps = sorted(applications_below(member), key=lambda app: app.number)
-    return [ask for app in apps for ask in app.asks if ask.count > 0]
+    waiting = [app for app in applications_below(member) if app.pending_count]
+    waiting.sort(key=lambda app: app.number)
+    return [ask for app in waiting for ask in app.asks if ask.count > 0]
 
 
 def applications_below(member: Member) -> list[Application]:

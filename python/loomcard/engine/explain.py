@@ -20,7 +20,7 @@ from loomcard.engine.round import PolicyTree
 from loomcard.model.objects import Application, Ask
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, add_all, share
+from loomcard.model.resource import Resource, share
 
 ORDER = "ORDER"
 """The next container is for others: the policy's order."""
@@ -284,7 +284,7 @@ class Explainer:
 
     def _entitlements(self) -> dict[Queue, Resource]:
         if self._shares is None:
-            self._shares = entitlements(self.state.queues[0], self.state.capacity, _wanted)
+            self._shares = entitlements(self.state.queues[0], self.state.capacity)
         return self._shares
 
     def queue(self, queue: Queue) -> dict[str, Any]:
@@ -328,13 +328,6 @@ class Explainer:
 def since_ms(ask: Ask) -> int:
     """Since when an ask waits for the reason that it has now, in ms."""
     return max(ask.since_ms, ask.reported_ms)
-
-
-def _wanted(leaf: Queue) -> Resource:
-    total = [0] * len(leaf.used)
-    for ask in asks_below(leaf):
-        add_all([total], ask.size.times(ask.count))
-    return Resource(total)
 
 
 def between(one: Queue, other: Queue) -> tuple[Queue, Queue, Queue]:

@@ -24,7 +24,6 @@ from loomcard.api.view import (
     RoundTime,
     TurnOver,
     TurnResult,
-    asks_below,
 )
 from loomcard.engine.instance import Instance
 from loomcard.engine.left_room import LeftRoom, could_lend
@@ -34,7 +33,7 @@ from loomcard.engine.timers import Timers
 from loomcard.engine.waits import end_rule_waits, wake_for_waits
 from loomcard.model.partitions import Stage
 from loomcard.model.queue import Queue
-from loomcard.model.resource import Resource, add_all
+from loomcard.model.resource import Resource
 from loomcard.validation import error_text
 
 Fault = tuple[int, str, str]
@@ -241,7 +240,7 @@ class PolicyTree:
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:
             state = self.mirror.state
-            self._shares = entitlements(state.queues[0], state.capacity, _wanted)
+            self._shares = entitlements(state.queues[0], state.capacity)
         return self._shares[queue]
 
     def _call(self, instance: Instance, allowance: Allowance | None) -> None:
@@ -371,10 +370,3 @@ class PolicyTree:
             return TurnResult(0, stopped, before, before)
 
         return turn
-
-
-def _wanted(leaf: Queue) -> Resource:
-    total = [0] * len(leaf.used)
-    for ask in asks_below(leaf):
-        add_all([total], ask.size.times(ask.count))
-    return Resource(total)
