@@ -8,7 +8,7 @@ from functools import partial
 
 from loomcard import Ask, Node, Plan, Shape, fits
 from loomcard.advanced import draw
-from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_reduce
+from loomcard.policies.coupling.jobs import Job, Jobs, Memory
 from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat, takes
 from loomcard.policies.coupling.places import Places
 
@@ -22,6 +22,7 @@ class Candidates:
         self.options = jobs.options
         self._waiting = memory.waiting[0]  # the candidate that Algorithm 2 now looks at
         self._here: Node  # and the node with the heartbeat
+        self._known: dict[Shape, bool] = {}  # at this heartbeat: is there room for the shape?
 
     def allowed(self, node: Node, counts: bool) -> list[Waiting[str]]:
         """Return the candidates that may start a reduce on the node, longest wait first.
@@ -30,7 +31,7 @@ class Candidates:
         (``counts`` is False).
         """
         memory, n = self.memory, self.view.node_count
-        self._here = node
+        self._here, self._known = node, {}
         memory.beats += counts
         chosen, allowed = not counts, []
         full = not any(
@@ -111,12 +112,14 @@ class Candidates:
         """See ``Reduces``; ties are drawn once each time the job is chosen."""
         job, waiting, n = self.jobs.eligible[job_id], self._waiting, self.view.node_count
         own, chosen = self.memory.jobs[job_id], self.memory.beats - waiting.wait
-        ask = next((ask for ask in job.reduces if self._able(ask, {})), job.reduces[0])
+        ask = next((ask for ask in job.reduces if self._able(ask, self._known)), job.reduces[0])
         if self._here.number not in self.places.rooms.of((ask.size, ask.label)):
             return [], [], []  # the node is in none of them
-        data = partial(self.jobs.data, job.app, self.memory)
         salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
-        used = partial(self.runs, job_id) if spread else lambda _: False
+        used = job.runs_reduce if spread else lambda _: False
+        if self.places.are_taken(self._here, ask, own.version, salt, used, waiting.round(n)):
+            return [], [], []
+        data = partial(self.jobs.data, job.app, self.memory)
         lists = self.places.lists(ask, data, own.version, salt, used, waiting.round(n))
         if spread and not lists[0]:  # a reduce of the job runs on every node with room
             waiting.wait = 3 * n
@@ -124,4 +127,4 @@ class Candidates:
 
     def runs(self, job_id: str, v: Node) -> bool:
         """See ``Reduces``."""
-        return any(is_reduce(c) and c.application.id == job_id for c in v.containers)
+        return self.jobs.by_id[job_id].runs_reduce(v)

@@ -21,6 +21,7 @@ from loomcard import (
     ContainerResized,
     ContainerStarted,
     Event,
+    Node,
     NodeRemoved,
     Refused,
     Resource,
@@ -139,6 +140,14 @@ class Job:
     """How many nodes have input of a map ask, if counted."""
     held: Held = ()
     """What its maps and its early reduces used when this was built."""
+    reduces_on: set[int] | None = None
+    """The numbers of the nodes on which its reduces ran when this was built, if asked for."""
+
+    def runs_reduce(self, node: Node) -> bool:
+        """Return whether one of its reduces runs on the node."""
+        if self.reduces_on is None:
+            self.reduces_on = {c.node.number for c in self.app.containers if is_reduce(c)}
+        return node.number in self.reduces_on
 
 
 def is_map(key: AskKey) -> bool:

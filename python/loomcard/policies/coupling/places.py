@@ -29,6 +29,8 @@ class Costs:
 
     def __init__(self, places: Places, key: object, data: Mapping[str, float], salt: str) -> None:
         self.key, self._places, self._data = key, places, data
+        self.found: list[tuple[float, float, Node]] = []
+        """The cheapest nodes with room as last looked up, with C_i(v) and the draw among equals."""
         self.tie = cache(lambda node: draw(places.options.seed, f"{salt}/{node.id}", 0))
         where = {(host, places.rack_of(host)): amount for host, amount in data.items()}
         self._where, hops = where, Topology.HOPS
@@ -42,6 +44,11 @@ class Costs:
         if self._places.options.distances:
             return cost(self._where, self._places.topology.hop, (node.host, node.rack))
         return self._by_rack[node.rack] - Topology.HOPS["rack"] * self._data.get(node.host, 0.0)
+
+    def before(self, node: Node) -> list[Node]:
+        """Return those of ``found`` that rank before the node."""
+        own = self.of(node)
+        return [n for c, tie, n in self.found if c < own or (c == own and tie < self.tie(node))]
 
     @cached_property
     def every(self) -> LazyOrder[Node]:
@@ -72,12 +79,30 @@ class Places:
         Ties are drawn by ``salt``. ``version`` changes with the ``data``. Lists after ``upto`` are
         left out.
         """
-        able, kept = self.rooms.of((ask.size, ask.label)), self.options.kept_nodes
+        able = self.rooms.of((ask.size, ask.label))
         costs = self._costs_of(data, version, salt)
         few = ((costs.of(n), [n]) for n in self.nodes(able))
         every = LazyOrder(few, costs.tie) if len(able) <= FEW else costs.every
         rows = (r for r in every if r[2].number in able and suits(ask, r[2]) and not used(r[2]))
-        return ranked(islice(rows, min(kept, (1, 3, kept)[upto - 1])), kept)
+        costs.found = list(islice(rows, self._most(upto)))
+        return ranked(costs.found, self.options.kept_nodes)
+
+    def are_taken(
+        self, node: Node, ask: Ask, version: int, salt: str, used: Callable[[Node], bool], upto: int
+    ) -> bool:
+        """Return whether the nodes that ``lists`` found last still take all places before the
+        node's. Then the node is in none of the lists, and it costs less to know than they do.
+        """
+        costs, able = self._costs.get(salt), self.rooms.of((ask.size, ask.label))
+        if costs is None or costs.key != (version, self.view.capacity_version):
+            return False
+        still = (n for n in costs.before(node) if n.number in able and suits(ask, n))
+        return sum(not used(n) for n in still) >= self._most(upto)
+
+    def _most(self, upto: int) -> int:
+        """Return how many nodes L1 to L``upto`` have at most."""
+        kept = self.options.kept_nodes
+        return min(kept, (1, 3, kept)[upto - 1])
 
     def _costs_of(self, data: Data, version: int, salt: str) -> Costs:
         key, found = (version, self.view.capacity_version), self._costs.pop(salt, None)
