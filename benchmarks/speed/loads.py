@@ -60,7 +60,7 @@ def freeze() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(2_000, 20, 2_500)
 
 
 def in_turns(

@@ -45,6 +45,13 @@ class Instance:
         self.asks_again = hears or bool(getattr(policy, "asks_again", False))
         self.policy = policy
 
+    def drop_plan(self) -> None:
+        """Let go of the round's plan. It and what its ``go_on`` runs refer to each other: left like
+        this, they would wait for the garbage collector, which stops some later round for longer.
+        """
+        if self.plan is not None:
+            self.plan.go_on = self.plan = None
+
     def save(self) -> Any:
         """The durable part of its memory, or None."""
         save = getattr(self.policy, "save", None)

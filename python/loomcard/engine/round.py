@@ -150,6 +150,7 @@ class PolicyTree:
             ):
                 self._try(instance)
             instance.view._unread = []
+            instance.drop_plan()
         self.mirror.state.enter(Stage.OVER)
         if pending.wants:
             place_reservation(pending)
@@ -197,7 +198,8 @@ class PolicyTree:
         self._pending.reasons_reported = True
         self._pending.exhausted.clear()
         for instance in self.instances.values():
-            instance.exhausted, instance.plan = False, None
+            instance.exhausted = False
+            instance.drop_plan()
             self.mirror.state.asks_again(instance.queue)
         self._call(root, allowance)
         return True
@@ -207,7 +209,7 @@ class PolicyTree:
         if instance.called:
             view._was_cut, instance.cut = instance.cut, False
         instance.faulty = instance.called = instance.exhausted = False
-        instance.plan = None
+        instance.drop_plan()
         view._pending = pending
         view._state = self.mirror.state
         view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
@@ -304,7 +306,7 @@ class PolicyTree:
         """Clean up after a policy was stopped in the middle: its decisions count, its cached values
         may be wrong.
         """
-        instance.plan = None
+        instance.drop_plan()
         instance.view._cache.drop()
 
     def _try(self, instance: Instance) -> None:
@@ -329,7 +331,8 @@ class PolicyTree:
         view._cache.drop()
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
-        instance.faulty, instance.plan = True, None
+        instance.faulty = True
+        instance.drop_plan()
         self._left.forget()
         self._pending.drop(instance.queue.number)
         self._pending.faults.append(self._rest(instance, error))
