@@ -23,6 +23,10 @@ final class RoundThrottle {
   /** When the last batch was sent for which an ask waited. */
   private long servedNanos = sentNanos;
   private volatile Thread waiter;
+  /** At this count of signals the round thread wakes. */
+  private volatile int wakesAt = 1;
+  /** Whether it wakes at each ask. */
+  private volatile boolean wakesForDemand = true;
 
   RoundThrottle(long delayMs) {
     this(delayMs, IDLE_DELAYS * delayMs);
@@ -39,16 +43,16 @@ final class RoundThrottle {
 
   /** Signals that something happened. Any thread may call it. */
   void signal() {
-    int before = signals.getAndIncrement();
-    if (before == 0 || before == BUSY) {
+    if (signals.incrementAndGet() == wakesAt) {
       LockSupport.unpark(waiter);
     }
   }
 
   /** Signals an ask: a batch with a longer delay is looked at again. */
   void signalDemand() {
-    signals.getAndIncrement();
-    LockSupport.unpark(waiter);
+    if (signals.incrementAndGet() == wakesAt || wakesForDemand) {
+      LockSupport.unpark(waiter);
+    }
   }
 
   /** Forgets the signals so far; the caller must look at their causes after this. */
@@ -59,6 +63,7 @@ final class RoundThrottle {
   /** Waits for a signal, at most {@code ms}. On the round thread. */
   void await(long ms) {
     waiter = Thread.currentThread();
+    wakesAt = 1;
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
     for (long left = end - System.nanoTime(); signals.get() == 0 && left > 0;
         left = end - System.nanoTime()) {
@@ -82,6 +87,7 @@ final class RoundThrottle {
    */
   void delay(int lastRecords, BooleanSupplier demand) {
     waiter = Thread.currentThread();
+    wakesAt = BUSY + 1;
     boolean asked = demand.getAsBoolean();
     while (lastRecords < BUSY && signals.get() <= BUSY) {
       long end = asked ? servedNanos + delayNanos : sentNanos + idleDelayNanos;
@@ -89,7 +95,9 @@ final class RoundThrottle {
       if (left <= 0) {
         break;
       }
+      wakesForDemand = !asked;
       LockSupport.parkNanos(this, left);
+      wakesForDemand = true; // before it looks, so that no ask is missed
       asked = demand.getAsBoolean();
     }
     sentNanos = System.nanoTime();

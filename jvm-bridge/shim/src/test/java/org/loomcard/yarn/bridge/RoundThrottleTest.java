@@ -55,6 +55,25 @@ public class RoundThrottleTest {
     awaitEnd(started(() -> new RoundThrottle(1).delay(3, () -> false)));
   }
 
+  /** Once an ask waits, neither news nor other asks wake the thread before the batch is due. */
+  @Test
+  public void newsDoNotWakeADelayedBatch() throws Exception {
+    RoundThrottle throttle = new RoundThrottle(FOR_EVER_MS);
+    AtomicInteger looks = new AtomicInteger();
+    throttle.take();
+    Thread delayed = started(() -> throttle.delay(3, () -> looks.incrementAndGet() > 0));
+    Until.waitUntil("the batch is delayed", () -> delayed.getState() == Thread.State.TIMED_WAITING);
+    for (int i = 0; i < 30; i++) {
+      throttle.signal();
+      throttle.signalDemand();
+    }
+    for (int i = 0; i < 10; i++) {
+      throttle.signal();
+    }
+    awaitEnd(delayed);
+    assertEquals("it looks before it waits and when it wakes", 2, looks.get());
+  }
+
   /** The delay counts from the previous batch: after a quiet time an ask is sent at once. */
   @Test
   public void anAskAfterAQuietTimeIsNotDelayed() throws Exception {
