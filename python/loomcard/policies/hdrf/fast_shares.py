@@ -41,6 +41,7 @@ class FastShares(ShareTree):
         self._entries: dict[Node, LeafEntry] = {}  # by leaf
         self._fitting_shares: dict[frozenset[Want], FittingShares] = {}
         self._bit: dict[Want, int] = {}
+        self._changed: dict[Node, None] = {}  # since the last call of ``at``
 
     def bits(self, wants: Iterable[Want]) -> int:
         """Return a set of distinct wants as bits, so that two sets are compared fast."""
@@ -51,6 +52,10 @@ class FastShares(ShareTree):
         return max((max(self.tasks[want], default=0.0) for want in wants), default=0.0)
 
     def changed(self, node: Node) -> None:
+        """Note that a node changed; ``at`` looks at it once, however often it changed."""
+        self._changed[node] = None
+
+    def _look_again(self, node: Node) -> None:
         """Replace a leaf's part in the sums of its parent; those above follow later."""
         branch = node
         if node.leaf:
@@ -91,6 +96,9 @@ class FastShares(ShareTree):
 
     def at(self, fitting: frozenset[Want], _: Any = None) -> FittingShares:
         """Return the shares while only the wants in ``fitting`` fit on a server."""
+        for node in self._changed:
+            self._look_again(node)
+        self._changed.clear()
         found = self._fitting_shares.pop(fitting, None)
         if found is None:
             for old in list(

@@ -120,6 +120,9 @@ class HierarchicalPolicy:
         """Return the leaf that Algorithm 4's descent finds by the shares of Algorithms 2 and 3."""
         if not fitting:
             return None
+        if len(partition.tree.hungry) == 1:  # the usual case at light load: no share decides
+            (leaf,) = partition.tree.hungry
+            return leaf if partition.tree.able(leaf, fitting) else None
         shares = partition.shares(fitting)
 
         def first(branch: Node) -> Node | None:  # below its promise: before all

@@ -62,6 +62,7 @@ class ShareTree:
             if not n.leaf:
                 n.wanted = {}
         self.tasks: dict[Want, tuple[float, ...]] = {}  # the part of the capacity that one takes
+        self.hungry: dict[Node, None] = {}  # the leaves that want anything
         self.version = 0  # changes when the set of wanted kinds in the tree changes
         self._aside: list[Node] = []
 
@@ -75,6 +76,11 @@ class ShareTree:
     def wanted(self) -> tuple[Want, ...]:
         """The kinds of task that are wanted; none if the root is closed."""
         return () if self.root.closed else tuple(self.root.wanted)
+
+    def able(self, leaf: Node, fitting: Collection[Want]) -> bool:
+        """Return whether a leaf may have a task of the kinds in ``fitting``: whether it is in A."""
+        may = leaf.demanding and not leaf.aside
+        return may and any(want in fitting for want in leaf.wanted)
 
     def changed(self, node: Node) -> None:
         """Note that a leaf changed or was removed, or that an inner node was closed or opened.
@@ -90,6 +96,10 @@ class ShareTree:
             self._want(leaf.parent, leaf.wanted, -1)
             self._want(leaf.parent, wants, 1)
             leaf.wanted = wants
+            if wants:
+                self.hungry[leaf] = None
+            else:
+                self.hungry.pop(leaf, None)
         leaf.wants = bool(wants)
         leaf.demand = self.tasks[wants[0]] if wants else (0.0,) * self.width
         self.use(leaf, held)
@@ -104,6 +114,7 @@ class ShareTree:
         assert leaf.parent is not None
         self._want(leaf.parent, leaf.wanted, -1)
         leaf.wanted, leaf.wants = (), False
+        self.hungry.pop(leaf, None)
         del leaf.parent.children[leaf]
         self.changed(leaf)
 
@@ -149,8 +160,7 @@ class Ranks:
     def __init__(self, tree: ShareTree, fitting: frozenset[Want], y: Sequence[bool]) -> None:
         self._able: dict[Node, None] = {}
         for leaf in tree.root.leaves():
-            may = leaf.demanding and not leaf.aside
-            if may and any(want in fitting for want in leaf.wanted):
+            if tree.able(leaf, fitting):
                 self._able.update(dict.fromkeys(leaf.path()))
         self._ranks = tree.rule(tree.root, (1.0,) * tree.width, y, self._able)
 
