@@ -178,7 +178,7 @@ bench-gate: ready $(COMPILED)  ## does the head use more CPU for an allocation o
 locks: ready  ## the longest holds of the scheduler's lock, with one user at every bound; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.locks
 
-agreement: ready  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
+agreement: ready  ## the simulator beside real YARN, ours beside YARN's own; 45 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.agreement
 
 papers-reality: ready  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON

@@ -1,7 +1,7 @@
 """``make agreement``: the simulator beside the embedded cluster, and ours beside YARN's schedulers.
 
-Some fifteen minutes of real time, with next to no load of its own; run it on a quiet machine. The
-last line is JSON.
+Some 45 minutes of real time, with next to no load of its own; run it on a quiet machine. The last
+line is JSON.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ YARN, and how each scheduler splits the containers when the cluster is full.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
+from itertools import combinations, product
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -44,6 +45,8 @@ MONITORS: Final = {
 """What yarn-site.xml says of preemption beside the files to import."""
 IMPORTED_MS: Final = (0, 120_000)
 """The run with imported files: from the first application on."""
+REPEATS: Final = 3
+"""Of the runs with imported files: YARN's schedulers differ from run to run, too."""
 PAIRS: Final = {"capacity": "stock:capacity", "fair": "stock:fair"}
 
 
@@ -101,17 +104,8 @@ def agree(
     """Return the part of the samples in a window in which each queue runs as many containers in
     both records, or one more or less.
     """
-    return _alike(_sampled(one, other, window_ms, every_ms))
-
-
-def _sampled(
-    one: RunRecord, other: RunRecord, window_ms: tuple[int, int], every_ms: int = EVERY_MS
-) -> list[tuple[dict[str, int], dict[str, int]]]:
     times = range(*window_ms, every_ms)
-    return [(queues_at(one, at_ms), queues_at(other, at_ms)) for at_ms in times]
-
-
-def _alike(pairs: Sequence[tuple[dict[str, int], dict[str, int]]]) -> float:
+    pairs = [(queues_at(one, at_ms), queues_at(other, at_ms)) for at_ms in times]
     near = [all(abs(a[queue] - b[queue]) <= 1 for queue in a) for a, b in pairs]
     return sum(near) / len(near)
 
@@ -160,8 +154,8 @@ def run_imported(
     notify: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:  # fmt: skip
     """Play a workload under YARN's schedulers with files of their own, and under ours with what
-    `loomcard policy import` makes of these. Return, by name: the part of the samples that agree,
-    for each queue and for all together, and the counts over time.
+    `loomcard policy import` makes of these, in turn. Return, by name: the parts of the samples that
+    agree in each pair of runs, and of each run what was preempted and the counts over time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     room = Path(str(files("benchmarks.agreement"))) / "stock_workloads"
@@ -171,33 +165,46 @@ def run_imported(
         file = room / f"imported-{name}.xml"
         policy = folder / f"imported-{name}.yml"
         policy.write_text(written(convert(file, running=MONITORS[name])), "utf-8")
-        notify(f"{name} with an imported file: loomcard")
-        ours = play(scenario, policy, folder=folder / f"imported-{name}-loomcard", on_progress=_end)
-        notify(f"{name} with an imported file: {PAIRS[name]}")
-        stock = play(
-            scenario, PAIRS[name], stock_file=file, yarn=MONITORS[name], on_progress=_end,
-            folder=folder / f"imported-{name}-stock",
-        )  # fmt: skip
-        found[name] = _samples(ours, stock)
+        ours, stock = [], []
+        for repeat in range(1, REPEATS + 1):
+            notify(f"{name} with an imported file: loomcard, {repeat} of {REPEATS}")
+            place = folder / f"imported-{name}-{repeat}-loomcard"
+            ours.append(play(scenario, policy, folder=place, on_progress=_end))
+            notify(f"{name} with an imported file: {PAIRS[name]}, {repeat} of {REPEATS}")
+            place = folder / f"imported-{name}-{repeat}-stock"
+            stock.append(
+                play(
+                    scenario, PAIRS[name], stock_file=file, yarn=MONITORS[name], folder=place,
+                    on_progress=_end,
+                )
+            )  # fmt: skip
+        found[name] = {
+            "ours_yarn": _pairs(product(ours, stock)),
+            "yarn_yarn": _pairs(combinations(stock, 2)),
+            "ours_ours": _pairs(combinations(ours, 2)),
+            "ours": [_told(record) for record in ours],
+            "yarn": [_told(record) for record in stock],
+        }
     (folder / "imported.json").write_text(json.dumps(found, indent=1) + "\n")
     return found
+
+
+def _pairs(records: Iterable[tuple[RunRecord, RunRecord]]) -> list[float]:
+    return sorted(agree(one, other, IMPORTED_MS) for one, other in records)
+
+
+def _told(record: RunRecord) -> dict[str, Any]:
+    """Return how many containers were preempted, and by queue the counts at each sample."""
+    counts = [queues_at(record, at_ms) for at_ms in range(*IMPORTED_MS, EVERY_MS)]
+    return {
+        "preempted": sum(row.kind == "preempted" for row in record.containers),
+        "counts": {queue: [each[queue] for each in counts] for queue in counts[0]},
+    }
 
 
 def _end(progress: Progress) -> None:
     if progress.now_ms > IMPORTED_MS[1]:
         raise KeyboardInterrupt
-
-
-def _samples(ours: RunRecord, stock: RunRecord) -> dict[str, Any]:
-    counts = _sampled(ours, stock, IMPORTED_MS)
-    near = {q: sum(abs(a[q] - b[q]) <= 1 for a, b in counts) / len(counts) for q in counts[0][0]}
-    return {
-        "agree": _alike(counts),
-        "agree_by_queue": near,
-        "samples": len(counts),
-        "preempted": [sum(row.kind == "preempted" for row in r.containers) for r in (ours, stock)],
-        "counts": {q: [[a[q], b[q]] for a, b in counts] for q in near},
-    }
 
 
 def run_all(

@@ -1,6 +1,6 @@
 """The split of a full cluster, on a schedule worked by hand."""
 
-from benchmarks.agreement.stock_schedulers import Split, apart, split
+from benchmarks.agreement.stock_schedulers import Split, apart, run_imported, split
 from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
 
 
@@ -36,3 +36,22 @@ def test_schedulers_are_as_far_apart_as_their_furthest_queue_or_application():
     other = Split("y", {"a": 5, "b": 3}, {"a1": 4, "a2": 1, "b1": 3})
     assert apart(one, other, leaves_too=False) == 1
     assert apart(one, other, leaves_too=True) == 2
+
+
+def test_imported_files_are_compared_in_turn_and_yarn_with_itself(tmp_path):
+    begun = []
+
+    def play(scenario, policy, stock_file=None, **_):
+        begun.append("ours" if stock_file is None else "yarn")
+        record = RunRecord("x", "w", 1, "local", ["memory_mb", "vcores"], [(0, (8192, 8))])
+        record.applications = [ApplicationRecord("etl", "root.dev.etl", 0)]
+        late = 60_000 if begun == ["ours", "yarn"] else 0
+        record.containers = [row("etl", late, None), row("etl", late, None)]
+        return record
+
+    found = run_imported(play, tmp_path, ["capacity"])["capacity"]
+    assert begun == ["ours", "yarn"] * 3
+    assert found["ours_ours"] == [1, 1, 1]
+    assert found["yarn_yarn"] == [0.5, 0.5, 1]  # one run began half of the time later
+    assert found["ours_yarn"] == [0.5] * 3 + [1] * 6
+    assert found["yarn"][0]["counts"]["root.dev.etl"] == [0] * 60 + [2] * 60
