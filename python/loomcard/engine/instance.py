@@ -50,7 +50,8 @@ class Instance:
         this, they would wait for the garbage collector, which stops some later round for longer.
         """
         if self.plan is not None:
-            self.plan.go_on = self.plan = None
+            self.plan.go_on = None
+            self.plan = None
 
     def save(self) -> Any:
         """The durable part of its memory, or None."""
