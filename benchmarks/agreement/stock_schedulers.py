@@ -155,7 +155,8 @@ def run_imported(
 ) -> dict[str, Any]:  # fmt: skip
     """Play a workload under YARN's schedulers with files of their own, and under ours with what
     `loomcard policy import` makes of these, in turn. Return, by name: the parts of the samples that
-    agree in each pair of runs, and of each run what was preempted and the counts over time.
+    agree in each pair of runs, and in which ours is within one of the range of all of YARN's; and
+    of each run what was preempted and the counts over time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     room = Path(str(files("benchmarks.agreement"))) / "stock_workloads"
@@ -180,6 +181,7 @@ def run_imported(
             )  # fmt: skip
         found[name] = {
             "ours_yarn": _pairs(product(ours, stock)),
+            "ours_within_yarn": sorted(_within(record, stock) for record in ours),
             "yarn_yarn": _pairs(combinations(stock, 2)),
             "ours_ours": _pairs(combinations(ours, 2)),
             "ours": [_told(record) for record in ours],
@@ -191,6 +193,21 @@ def run_imported(
 
 def _pairs(records: Iterable[tuple[RunRecord, RunRecord]]) -> list[float]:
     return sorted(agree(one, other, IMPORTED_MS) for one, other in records)
+
+
+def _within(record: RunRecord, others: Sequence[RunRecord]) -> float:
+    near = []
+    for at_ms in range(*IMPORTED_MS, EVERY_MS):
+        seen = [queues_at(other, at_ms) for other in others]
+        near.append(
+            all(
+                min(each[queue] for each in seen) - 1
+                <= count
+                <= max(each[queue] for each in seen) + 1
+                for queue, count in queues_at(record, at_ms).items()
+            )
+        )
+    return sum(near) / len(near)
 
 
 def _told(record: RunRecord) -> dict[str, Any]:

@@ -54,4 +54,5 @@ def test_imported_files_are_compared_in_turn_and_yarn_with_itself(tmp_path):
     assert found["ours_ours"] == [1, 1, 1]
     assert found["yarn_yarn"] == [0.5, 0.5, 1]  # one run began half of the time later
     assert found["ours_yarn"] == [0.5] * 3 + [1] * 6
+    assert found["ours_within_yarn"] == [1, 1, 1]
     assert found["yarn"][0]["counts"]["root.dev.etl"] == [0] * 60 + [2] * 60
