@@ -25,11 +25,11 @@ ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "build" / "test"
 BIN = Path(sys.executable).parent
 MAVEN = ["mvn", "-q", "-B", "-Dstyle.color=never", "-f", "jvm-bridge"]
-PYTEST = [str(BIN / "pytest"), "-n", "2"]
+PYTEST = [str(BIN / "pytest"), "-n"]
 QUICK = "not slow and not docker"
 PARTS: dict[str, dict[str, list[list[str]]]] = {
     "test": {
-        "python": [[*PYTEST, "-m", QUICK]],
+        "python": [[*PYTEST, "2", "-m", QUICK]],
         "java": [[*MAVEN, "test"]],
         "style": [["make", "-s", "lint"], ["make", "-s", "docs"]],
         "golden": [["make", "-s", "golden"]],
@@ -37,7 +37,8 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
     "rest": {
         # The lines do not run beside other tests: each is a cluster with its jobs.
         "python": [
-            [*PYTEST, "-m", f"not ({QUICK})", "--durations=30", "--durations-min=20"],
+            # Two of three workers wait for a cluster.
+            [*PYTEST, "3", "-m", f"not ({QUICK})", "--durations=60", "--durations-min=10"],
             [sys.executable, "tests/lines.py", "3.1", "3.3", "3.5"],
         ],
         "java": [
