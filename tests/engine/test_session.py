@@ -18,7 +18,7 @@ from loomcard import ClusterView, Plan, fill, register
 from loomcard.api import registry
 from loomcard.config import compile_config
 from loomcard.engine.far_end import FarEnd
-from loomcard.engine.session import Session
+from loomcard.engine.session import Session, replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
@@ -299,3 +299,40 @@ def test_after_a_gap_only_a_snapshot_helps():
     assert cluster.session.answer(cluster.batch(5100)).resync == "no snapshot yet"
     cluster.resync("gap", 5200)
     assert cluster.session.answer(cluster.batch(5200)).resync is None
+
+
+@register("test-keeps-what-was-saved")
+@dataclass(frozen=True)
+class KeepsWhatWasSaved:
+    """Its memory is what was saved itself, and each call changes it."""
+
+    def initial(self, _view: ClusterView, saved: Any) -> dict[str, int]:
+        return saved or {"calls": 0}
+
+    def decide(self, view: ClusterView, memory: dict[str, int]) -> tuple[Plan, dict[str, int]]:
+        memory["calls"] += 1
+        plan = fill(Plan(view), order=lambda app: app.number)
+        plan.report(view.queue, {"calls": memory["calls"]})
+        return plan, memory
+
+    def save(self, memory: dict[str, int]) -> dict[str, int]:
+        return dict(memory)
+
+
+def test_what_was_saved_does_not_change_with_the_memory_made_of_it(tmp_path):
+    """Else a memory that is made of it again, after a second late plan, would differ from a
+    replay's, which reads what was saved from the journal.
+    """
+    cluster = Cluster(flat("test-keeps-what-was-saved"), journal=tmp_path, segment_rounds=3)
+    cluster.add_node(1, 6144, 6)
+    cluster.add_app(1)
+    cluster.ask(1, 30)
+    cluster.round(6_000)
+    saved = dict(cluster.session.mirror.saved)
+    for _ in range(3):
+        cluster.complete(min(cluster.containers))
+        cluster.round(1, late=True)
+        cluster.round(1)
+    assert cluster.session.mirror.saved == saved
+    cluster.session.journal.close()
+    assert replay(tmp_path) == []

@@ -5,6 +5,7 @@ both engines.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -273,7 +274,8 @@ class PolicyTree:
         view = instance.view
         if instance.takes_memory and not instance.has_memory:
             initial = getattr(instance.policy, "initial", None)
-            saved = self.mirror.saved.get(instance.key)
+            # A copy: what memory keeps of it may change, and what was saved must not.
+            saved = deepcopy(self.mirror.saved.get(instance.key))
             instance.memory = initial(view, saved) if initial is not None else None
             instance.has_memory = True
         if instance.takes_memory:
