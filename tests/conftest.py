@@ -57,11 +57,14 @@ LONGEST_FIRST = ("docker", "cluster")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that wait for a cluster come first, because they take longest. Those of a file stay
-    together, except the tests in it that need no cluster. Docker's clusters share one engine.
+    """Tests that wait for a cluster, or for the compiled build, come first, because they take
+    longest. Those of a file stay together, except the tests in it that need no cluster. Docker's
+    clusters share one engine.
     """
 
     def place(item: pytest.Item) -> int:
+        if "compiled_build" in getattr(item, "fixturenames", ()):
+            return 0
         for number, name in enumerate(LONGEST_FIRST):
             if item.get_closest_marker(name):
                 group = name if name == "docker" else f"cluster-{item.path.stem}"

@@ -37,7 +37,7 @@ def output(command: list[str], where: Path, **env: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compiled_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the compiled package, built from the sources as `make compiled` builds it."""
     if shutil.which(os.environ.get("CC", "gcc")) is None:
         pytest.skip("no C compiler here; install gcc to run these")
@@ -67,13 +67,13 @@ def assert_same(workload: str, policies: list[str], compiled: Path, where: Path)
 
 
 @pytest.mark.slow
-def test_it_decides_as_the_sources_do(compiled: Path, tmp_path: Path) -> None:
+def test_it_decides_as_the_sources_do(compiled_build: Path, tmp_path: Path) -> None:
     """This is tested for every policy that schedules applications."""
-    assert_same("dress-s", FLAT, compiled, tmp_path)
+    assert_same("dress-s", FLAT, compiled_build, tmp_path)
 
 
 @pytest.mark.slow
-def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path) -> None:
+def test_it_decides_as_the_sources_do_over_queues(compiled_build: Path, tmp_path: Path) -> None:
     """This is tested for every policy that shares between queues, with another one inside a
     leaf.
     """
@@ -81,7 +81,7 @@ def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path
     for policy in OVER_QUEUES:
         files.append(tmp_path / f"{policy}-tree.yml")
         files[-1].write_text(TREE.format(policy=policy))
-    assert_same("hdrf-fig9", [str(file) for file in files], compiled, tmp_path)
+    assert_same("hdrf-fig9", [str(file) for file in files], compiled_build, tmp_path)
 
 
 def unseen(source: str) -> list[str]:
@@ -111,7 +111,7 @@ def test_what_a_subclass_may_set_is_a_class_variable() -> None:
 
 
 @pytest.mark.slow
-def test_the_checkout_stays_as_it_is(compiled: Path) -> None:
+def test_the_checkout_stays_as_it_is(compiled_build: Path) -> None:
     """No compiled module is beside its source, where it would hide later changes."""
-    assert compiled.is_dir()
+    assert compiled_build.is_dir()
     assert not list((ROOT / "python").rglob("*.so"))
