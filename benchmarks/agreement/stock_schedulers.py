@@ -98,16 +98,28 @@ def queues_at(record: RunRecord, at_ms: int) -> dict[str, int]:
     return found
 
 
-def agree(
-    one: RunRecord, other: RunRecord, window_ms: tuple[int, int], every_ms: int = EVERY_MS
-) -> float:
+def agree(one: RunRecord, other: RunRecord, window_ms: tuple[int, int]) -> float:
     """Return the part of the samples in a window in which each queue runs as many containers in
     both records, or one more or less.
     """
-    times = range(*window_ms, every_ms)
-    pairs = [(queues_at(one, at_ms), queues_at(other, at_ms)) for at_ms in times]
-    near = [all(abs(a[queue] - b[queue]) <= 1 for queue in a) for a, b in pairs]
-    return sum(near) / len(near)
+    return within(one, [other], window_ms)
+
+
+def within(record: RunRecord, others: Sequence[RunRecord], window_ms: tuple[int, int]) -> float:
+    """Return the part of the samples in a window in which each queue runs as many containers as in
+    one of the others or between them, or one more or less.
+    """
+    times = range(*window_ms, EVERY_MS)
+    return sum(_is_near(record, others, at_ms) for at_ms in times) / len(times)
+
+
+def _is_near(record: RunRecord, others: Sequence[RunRecord], at_ms: int) -> bool:
+    seen = [queues_at(other, at_ms) for other in others]
+    for queue, count in queues_at(record, at_ms).items():
+        there = [each[queue] for each in seen]
+        if not min(there) - 1 <= count <= max(there) + 1:
+            return False
+    return True
 
 
 def apart(one: Split, other: Split, leaves_too: bool) -> float:
@@ -181,7 +193,7 @@ def run_imported(
             )  # fmt: skip
         found[name] = {
             "ours_yarn": _pairs(product(ours, stock)),
-            "ours_within_yarn": sorted(_within(record, stock) for record in ours),
+            "ours_within_yarn": sorted(within(record, stock, IMPORTED_MS) for record in ours),
             "yarn_yarn": _pairs(combinations(stock, 2)),
             "ours_ours": _pairs(combinations(ours, 2)),
             "ours": [_told(record) for record in ours],
@@ -193,21 +205,6 @@ def run_imported(
 
 def _pairs(records: Iterable[tuple[RunRecord, RunRecord]]) -> list[float]:
     return sorted(agree(one, other, IMPORTED_MS) for one, other in records)
-
-
-def _within(record: RunRecord, others: Sequence[RunRecord]) -> float:
-    near = []
-    for at_ms in range(*IMPORTED_MS, EVERY_MS):
-        seen = [queues_at(other, at_ms) for other in others]
-        near.append(
-            all(
-                min(each[queue] for each in seen) - 1
-                <= count
-                <= max(each[queue] for each in seen) + 1
-                for queue, count in queues_at(record, at_ms).items()
-            )
-        )
-    return sum(near) / len(near)
 
 
 def _told(record: RunRecord) -> dict[str, Any]:
