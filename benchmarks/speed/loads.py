@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from loomcard.bridge.process import collect_garbage_less_often
 from loomcard.config import compile_config
 from loomcard.workload.scenario import Scenario
 
@@ -59,8 +60,7 @@ def freeze() -> None:
     workload.
     """
     gc.collect()
-    gc.freeze()
-    gc.set_threshold(2_000, 20, 2_500)
+    collect_garbage_less_often()
 
 
 def in_turns(

@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ready-file", type=Path, required=True, help="written when we listen")
     parser.add_argument("--secret-file", type=Path, required=True, help="mode 0600")
     options = parser.parse_args(arguments)
-    _collect_garbage_less_often()
+    collect_garbage_less_often()
     with suppress(PermissionError):  # it leads a group already
         os.setsid()  # so that what policies start ends with us
     try:
@@ -234,7 +234,7 @@ def _end_what_policies_started() -> None:
     os.killpg(0, signal.SIGTERM)
 
 
-def _collect_garbage_less_often() -> None:
+def collect_garbage_less_often() -> None:
     """Raise the thresholds of the collector. The mirror is large, lives long and has few cycles: at
     Python's own thresholds the collector walks it so often that it costs a third of a round's CPU.
     A round waits while objects are walked, so the young ones are walked in small parts.
