@@ -44,12 +44,12 @@ def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> tuple
     sums = np.zeros((5, windows))  # applications; sum of x and of x^2, plain and capped
     for chosen in demand.chunks(held):
         x, window = _averages(demand, held, capacity(record), chosen)
-        capped = np.minimum(x, 1)
-        values = (np.ones_like(x), x, x * x, capped, capped * capped)
+        most_1 = np.minimum(x, 1)
+        values = (np.ones_like(x), x, x * x, most_1, most_1 * most_1)
         for row, value in zip(sums, values, strict=True):
             row += np.bincount(window, value, minlength=windows)[:windows]
-    count, *plain_and_capped = sums
-    return _index(count, *plain_and_capped[:2]), _index(count, *plain_and_capped[2:])
+    count, plain, plain_squares, capped, capped_squares = sums
+    return _index(count, plain, plain_squares), _index(count, capped, capped_squares)
 
 
 def _index(count: Floats, total: Floats, squares: Floats) -> Floats:
