@@ -15,7 +15,12 @@ from typing import Any
 from benchmarks.papers_on_yarn import carbyne, coupling, dress, hdrf, tables
 from loomcard.player.play import measured_rate
 
-CARBYNE = ("carbyne-fig2", "carbyne-fifty", "carbyne-offline", "carbyne-altruism")
+CARBYNE_ROWS = {
+    "carbyne-offline": carbyne.POLICIES,
+    "carbyne-online": carbyne.ONLINE,
+    "carbyne-altruism": carbyne.ALTRUISM,
+}
+CARBYNE = ("carbyne-fig2", "carbyne-fifty", *CARBYNE_ROWS)
 PARTS = ("hdrf-shares", "hdrf-churn", "dress", *CARBYNE, "coupling-fifty", *coupling.WORKLOADS)
 
 
@@ -72,9 +77,10 @@ def _carbyne(part: str, folder: Path, given: argparse.Namespace) -> dict[str, An
         return carbyne.fig2(folder, given.seeds, _notify)
     if part == "carbyne-fifty":
         return carbyne.fifty(folder, given.seeds, _notify)
-    rows = carbyne.POLICIES if part == "carbyne-offline" else carbyne.ALTRUISM
     seeds = range(given.seed, given.seed + given.seeds)
-    return carbyne.compare(rows, folder, seeds, given.time_divided_by or 20, _notify)
+    gap_ms = carbyne.GAP_MS if part == "carbyne-online" else 0
+    by = given.time_divided_by or 20
+    return carbyne.compare(CARBYNE_ROWS[part], folder, seeds, by, _notify, gap_ms)
 
 
 def _notify(what: str) -> None:

@@ -1,5 +1,6 @@
-"""Carbyne on a real ResourceManager: Figure 2, fifty applications at a time, and thirty jobs like
-the paper's that come at once. They are compared with other policies and with less altruism.
+"""Carbyne on a real ResourceManager: Figure 2, fifty applications at a time, and fifty jobs like
+the paper's that come at once or one by one. They are compared with other policies, with less
+altruism, and with what the simulator predicts.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from benchmarks.papers_on_yarn.dress import scaled, warmed_up, without_warm_up
 from benchmarks.papers_on_yarn.fifty import Notify, spread
 from benchmarks.papers_on_yarn.fifty import fifty as fifty_at_once
 from benchmarks.papers_on_yarn.progress import play
+from loomcard.config import compile_config
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
+from loomcard.simulator import simulate
 from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
@@ -33,11 +36,16 @@ FIG2: Final[Mapping[str, tuple[str, str, float]]] = {
 """By the name of a row: the policy, who plans, and the figure's mean completion."""
 
 HEARTBEAT_MS: Final = 100
-JOBS: Final = 30
-SERVERS: Final = 12
+JOBS: Final = 50
+SERVERS: Final = 20
 WIDTH: Final = {"width": 4, "widest": 150}
-"""A quarter of the tasks per stage of ``carbyne-tpcds``, for a cluster of a quarter of the size."""
+"""A quarter of the tasks per stage of ``carbyne-tpcds``."""
+GAP_MS: Final = 25_000
+"""Between two jobs that come one by one: 20 s in the paper, where a job has four times the tasks and
+the cluster five times the servers.
+"""
 POLICIES: Final[Mapping[str, str]] = {"drf": "", "carbyne": "", "tetris": "", "sjf": ""}
+ONLINE: Final[Mapping[str, str]] = POLICIES | {"the letter": "{most_borrowed: 0}"}
 ALTRUISM: Final[Mapping[str, str]] = {
     "drf": "",
     "P = 0": "{altruism: 0.0}",
@@ -47,6 +55,9 @@ ALTRUISM: Final[Mapping[str, str]] = {
 """Options by the name of a row; the name is that of the policy, or a variant of carbyne."""
 
 FIFTY: Final = 50
+
+_Figures = tuple[float, float]
+"""Mean completion and makespan, in seconds."""
 
 
 def fig2(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
@@ -112,36 +123,56 @@ def fifty_jobs(seed: int) -> Scenario:
 
 
 def compare(
-    rows: Mapping[str, str], folder: Path, seeds: Sequence[int], by: int, notify: Notify
+    rows: Mapping[str, str],
+    folder: Path,
+    seeds: Sequence[int],
+    by: int,
+    notify: Notify,
+    gap_ms: int = 0,
 ) -> dict[str, Any]:
-    """Run thirty jobs at once under each row's policy, in an order that changes from seed to seed.
-    Return mean completion and makespan in seconds, and both divided by drf's of the same seed.
+    """Run fifty jobs under each row's policy, in an order that changes from seed to seed. They come
+    at once, or one by one with ``gap_ms`` between two in the mean. Return mean completion and
+    makespan in seconds, and both divided by drf's of the same seed, on YARN and in the simulator.
     Raises as ``play`` does, and ValueError if an application did not end.
     """
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
+    found: dict[str, list[_Figures]] = {name: [] for name in rows}
+    predicted: dict[str, list[_Figures]] = {name: [] for name in rows}
     for number, seed in enumerate(seeds):
-        wanted = warmed_up(_jobs(seed, JOBS, SERVERS, by, HEARTBEAT_MS))
+        wanted = warmed_up(_jobs(seed, JOBS, SERVERS, by, HEARTBEAT_MS, gap_ms))
         for name, options in _in_turn(rows, number):
             notify(f"seed {seed}: {name}")
             place = folder / f"{seed}-{name.replace(' ', '')}"
             place.mkdir(parents=True, exist_ok=True)
             config = place / "setup.yml"
             config.write_text(_config(name, options), "utf-8")
-            found[name].append(_figures(play(wanted, config, folder=place), place))
+            compiled = compile_config(_config(name, options), config)
+            simulated = simulate(wanted, compiled, policy=name)
+            predicted[name].append(_figures(simulated, place / "predicted.json"))
+            played = play(wanted, config, folder=place)
+            found[name].append(_figures(played, place / "summary.json"))
     table = {}
     for name, runs in found.items():
-        base = found["drf"]
+        foretold = _to_drf(predicted, name)
         table[name] = {
             "completion_s": spread([run[0] for run in runs]),
             "makespan_s": spread([run[1] for run in runs]),
-            "completion": spread([a[0] / b[0] for a, b in zip(runs, base, strict=True)]),
-            "makespan": spread([a[1] / b[1] for a, b in zip(runs, base, strict=True)]),
+            "completion": spread([part[0] for part in _to_drf(found, name)]),
+            "completion_predicted": spread([part[0] for part in foretold]),
+            "makespan": spread([part[1] for part in _to_drf(found, name)]),
+            "makespan_predicted": spread([part[1] for part in foretold]),
         }
     return {"jobs": JOBS, "time_divided_by": by, "seeds": list(seeds), "rows": table}
 
 
-def _jobs(seed: int, jobs: int, servers: int, by: int, heartbeat_ms: int) -> Scenario:
-    vary = {"jobs": jobs, "servers": servers, "gap_ms": 0} | WIDTH
+def _to_drf(runs: Mapping[str, Sequence[_Figures]], name: str) -> list[_Figures]:
+    """Return a row's figures divided by drf's of the same seed."""
+    return [(a[0] / b[0], a[1] / b[1]) for a, b in zip(runs[name], runs["drf"], strict=True)]
+
+
+def _jobs(
+    seed: int, jobs: int, servers: int, by: int, heartbeat_ms: int, gap_ms: int = 0
+) -> Scenario:
+    vary = {"jobs": jobs, "servers": servers, "gap_ms": gap_ms} | WIDTH
     made = scaled(load(Path("carbyne-tpcds"), seed=seed, vary=vary), by)
     return replace(made, heartbeat_ms=heartbeat_ms, am_heartbeat_ms=heartbeat_ms)
 
@@ -151,9 +182,9 @@ def _config(name: str, options: str) -> str:
     return f"version: 1\nkind: policy\n{policy}\n"
 
 
-def _figures(record: RunRecord, folder: Path) -> tuple[float, float]:
+def _figures(record: RunRecord, file: Path) -> _Figures:
     run = summary(without_warm_up(record))
-    (folder / "summary.json").write_text(json.dumps(run, indent=1) + "\n")
+    file.write_text(json.dumps(run, indent=1) + "\n")
     times = [row["completion_ms"] for row in run["applications"]]
     if None in times:
         raise ValueError(f"{record.workload} under {record.policy}: not every application ended")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -10,10 +11,12 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, Final
 
+import yaml
 from msgspec.structs import replace
 
 from benchmarks.papers_on_yarn.progress import play
 from loomcard.config import compile_config
+from loomcard.experiments.run import SHIPPED
 from loomcard.player.launch_rate import wanted_per_second
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
@@ -22,17 +25,13 @@ from loomcard.workload.scenario import Scenario, ScenarioApplication, Stage
 
 WORKLOADS: Final = ("dress-s", "dress-x30")
 OURS: Final = "dress"
+LETTER: Final = "dress/paper.yml"
+"""The letter of the paper: a configuration that is shipped with its experiments."""
 STOCK: Final = "stock:capacity"
 SMALL: Final = "small"
 """The tag of the applications that DRESS shall help."""
 
 # Every constant with a unit of time is scaled like the workload; counts and shares are not.
-SETUP: Final = """\
-version: 1
-kind: policy
-policy: dress
-options: {{tick_ms: {tick_ms}, phase_window_ms: {window_ms}}}
-"""
 TICK_MS: Final = 1_000
 WINDOW_MS: Final = 10_000
 QUEUES: Final = "version: 1\nkind: policy\npolicy: capacity\n"
@@ -40,7 +39,7 @@ QUEUES: Final = "version: 1\nkind: policy\npolicy: capacity\n"
 arrival.
 """
 
-BOTH: Final = (OURS, STOCK)
+ROWS: Final = (OURS, LETTER, STOCK)
 CONTROL: Final = "capacity"
 """Stock's rule under Loomcard: a gain of this control over stock does not come from DRESS."""
 
@@ -58,8 +57,8 @@ Run = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Gain:
     """One scheduler compared with stock on one workload and seed, as changes from stock's figure
-    (-0.2: a fifth less): mean completion of small and of large applications, makespan, means over
-    all.
+    (-0.2: a fifth less): mean completion of small and of large applications, and the columns of the
+    paper's Table II.
     """
 
     seed: int
@@ -67,7 +66,9 @@ class Gain:
     large_completion: float
     makespan: float
     waiting: float
+    median_waiting: float
     completion: float
+    median_completion: float
 
 
 def scaled(scenario: Scenario, by: int) -> Scenario:
@@ -139,19 +140,19 @@ def _warms_up(application: str) -> bool:
 def compare(
     workload: str, folder: Path, seeds: Sequence[int], by: int, notify: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Run the workload under both schedulers, in an order that changes from seed to seed, and with
+    """Run the workload under each scheduler, in an order that changes from seed to seed, and with
     the first seed under the control. Raises as ``play`` does, and ValueError if an application did
     not end.
     """
-    runs: dict[str, list[Run]] = {OURS: [], STOCK: [], CONTROL: []}
+    runs: dict[str, list[Run]] = {policy: [] for policy in (*ROWS, CONTROL)}
     rates = []
     for number, seed in enumerate(seeds):
         scenario = scaled(load(Path(workload), seed=seed), by)
         rates.append(wanted_per_second(scenario))
-        turn = (*BOTH, CONTROL) if number == 0 else BOTH
+        turn = (*ROWS, CONTROL) if number == 0 else ROWS
         for policy in turn if number % 2 == 0 else turn[::-1]:
             notify(f"{workload}, seed {seed}: {policy}")
-            place = folder / f"{Path(workload).stem}-{seed}-{policy.replace(':', '-')}"
+            place = folder / f"{Path(workload).stem}-{seed}-{re.sub('[:/]', '-', policy)}"
             run = _checked(_play(warmed_up(scenario), policy, place, by))
             (place / "summary.json").write_text(json.dumps(run, indent=1) + "\n")
             runs[policy].append(run)
@@ -159,10 +160,9 @@ def compare(
         "workload": workload,
         "time_divided_by": by,
         "wanted_per_second": round(max(rates), 1),
-        OURS: gains(runs[OURS], runs[STOCK]),
-        CONTROL: gains(runs[CONTROL], runs[STOCK]),
-        "table": {policy: figures(runs[policy], by) for policy in BOTH},
-        "jobs": jobs({policy: runs[policy] for policy in BOTH}, by),
+        "gains": {name: gains(runs[name], runs[STOCK]) for name in (OURS, LETTER, CONTROL)},
+        "table": {policy: figures(runs[policy], by) for policy in ROWS},
+        "jobs": jobs({policy: runs[policy] for policy in ROWS}, by),
     }
 
 
@@ -185,7 +185,9 @@ def gain(ours: Run, stock: Run) -> Gain:
         change(lambda run: _mean(run, "completion_ms", small=False)),
         change(lambda run: float(run["makespan_ms"])),
         change(lambda run: _mean(run, "waiting_ms")),
+        change(lambda run: float(median(_all(run, "waiting_ms")))),
         change(lambda run: _mean(run, "completion_ms")),
+        change(lambda run: float(median(_all(run, "completion_ms")))),
     )
 
 
@@ -209,7 +211,7 @@ def figures(runs: Sequence[Run], by: int) -> dict[str, float]:
 
 
 def jobs(runs: dict[str, list[Run]], by: int) -> list[dict[str, Any]]:
-    """Return a row per application in order of submission: wait and completion under both, in the
+    """Return a row per application in order of submission: wait and completion under each, in the
     workload's unscaled seconds, means over the seeds.
     """
     seen: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -231,10 +233,18 @@ def _play(scenario: Scenario, policy: str, folder: Path, by: int) -> RunRecord:
     folder.mkdir(parents=True, exist_ok=True)
     if policy == STOCK:
         return play(scenario, STOCK, config=compile_config(QUEUES, "queues.yml"), folder=folder)
-    text = SETUP.format(tick_ms=TICK_MS // by, window_ms=WINDOW_MS // by)
-    config = folder / f"{policy}.yml"
-    config.write_text(text if policy == OURS else QUEUES, "utf-8")
+    config = folder / f"{Path(policy).stem}.yml"
+    config.write_text(QUEUES if policy == CONTROL else card(policy, by), "utf-8")
     return play(scenario, config, folder=folder)
+
+
+def card(policy: str, by: int) -> str:
+    """Return the configuration of ``dress``, or of the letter, with its times divided by ``by``."""
+    options: dict[str, Any] = {"tick_ms": TICK_MS // by, "phase_window_ms": WINDOW_MS // by}
+    document: dict[str, Any] = {"version": 1, "kind": "policy", "policy": OURS}
+    if policy == LETTER:
+        document = yaml.safe_load((SHIPPED / LETTER).read_text("utf-8"))
+    return str(yaml.safe_dump(document | {"options": document.get("options", {}) | options}))
 
 
 def _checked(record: RunRecord) -> Run:

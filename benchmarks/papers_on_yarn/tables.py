@@ -79,10 +79,14 @@ def fifty(document: dict[str, Any]) -> str:
 
 
 def compared(document: dict[str, Any]) -> str:
-    """Return the table of jobs that come at once: seconds, and parts of drf's, by policy."""
-    keys = ("completion_s", "makespan_s", "completion", "makespan")
+    """Return the table of Carbyne's jobs: seconds, and parts of drf's on YARN and in the simulator,
+    by policy.
+    """
+    keys = tuple(next(iter(document["rows"].values())))
     rows = [[name, *(_spread(row[key]) for key in keys)] for name, row in document["rows"].items()]
-    head = ["mean completion, s", "makespan, s", "mean completion / drf's", "makespan / drf's"]
+    head = ["mean completion, s", "makespan, s"]
+    head += [f"{what}{of}" for what in ("completion / drf's", "makespan / drf's")
+             for of in ("", ", predicted")]  # fmt: skip
     return _table([f"{document['jobs']} jobs", *head], rows)
 
 
@@ -121,21 +125,22 @@ TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "coupling-table4": coupled,
     "coupling-fig13": coupled,
     "carbyne-offline": compared,
+    "carbyne-online": compared,
     "carbyne-altruism": compared,
 }
 """The function for the table of each part."""
 
 
 def _workload(found: dict[str, Any]) -> str:
-    keys = list(found["dress"]["mean"])
+    keys = list(found["gains"]["dress"]["mean"])
     head = [f"{found['workload']}, seed", "", *(key.replace("_", " ") for key in keys)]
     rows = []
-    for policy in ("dress", "capacity"):
+    for policy, gains in found["gains"].items():
         rows += [
             [str(each["seed"]), policy, *(f"{each[key]:+.1%}" for key in keys)]
-            for each in found[policy]["seeds"]
+            for each in gains["seeds"]
         ]
-        means = [f"**{found[policy]['mean'][key]:+.1%}**" for key in keys]
+        means = [f"**{gains['mean'][key]:+.1%}**" for key in keys]
         rows.append(["**mean**", policy, *means])
     figures = found["table"]
     names = list(next(iter(figures.values())))

@@ -18,7 +18,7 @@ from loomcard.engine.session import replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 from loomcard.wire.journal import JournalError, read_segment, rounds, segments
-from loomcard.wire.journal_files import Journal
+from loomcard.wire.journal_files import LARGE_HEADER, WORTH, Journal
 
 
 def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
@@ -193,6 +193,20 @@ def test_a_long_segment_is_ended_early(tmp_path):
     lines(journal, 1, 500)
     assert len(segments(tmp_path)) > 4
     assert rounds_in(tmp_path)[-1] == 500
+
+
+def test_a_segment_with_a_large_header_is_continued_until_its_rounds_outweigh_it(tmp_path):
+    """On a large cluster the state is megabytes, and writing it holds up the round."""
+    journal = Journal(tmp_path, 1, 10)
+    state = "x" * (2 * LARGE_HEADER)
+    for number in range(1, 501):
+        if journal.wants_segment(0):
+            journal.open_segment(number, {"state": state}, 0)
+        journal.append(f'["batch",{number},"{"b" * 10_000}"]', "[]", 0)
+    journal.close()
+    *whole, _ = [path.stat().st_size for path in segments(tmp_path)]
+    assert len(whole) == 3
+    assert all(WORTH * len(state) <= size < (WORTH + 1) * len(state) for size in whole)
 
 
 def test_a_limit_too_small_for_one_segment_is_said(tmp_path):

@@ -28,9 +28,10 @@ def dump(mirror: Mirror) -> dict[str, Any]:
         "version": mirror.version,
         "config": mirror.config,
         "saved": mirror.saved,
-        "records": msgspec.to_builtins(records),
+        "records": records,
         "containers": [
-            [c.number, *_extra(c, before.preempting(c))] for c in state.containers.values()
+            [c.number, c.started_ms, before.preempting(c), c.instance, c.origin, encode(c.tag)]
+            for c in state.containers.values()
         ],
         "reported": [
             [*ask.key, ask.reported_reason]
@@ -124,10 +125,6 @@ def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
     waits.ran, waits.masters_ran = map(list, dumped.get("ran_all", ([0, 0], [0, 0])))
     mirror.reserved = [tuple(row) for row in dumped.get("reservations", ())]
     state.reservations.restore(mirror.reserved)
-
-
-def _extra(c: Container, preempting_since: int | None) -> list[Any]:
-    return [c.started_ms, preempting_since, c.instance, c.origin, encode(c.tag)]
 
 
 def live_records(state: ClusterState, now_ms: int) -> list[r.AnyRecord]:

@@ -14,9 +14,14 @@ import msgspec
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 
-
 RETRY_MS = 10_000
 """How many ms later a journal that could not be written is tried again."""
+
+LARGE_HEADER = 1 << 18
+"""A header of so many bytes holds up its round by milliseconds."""
+
+WORTH = 4
+"""How many times as large as a large header a segment becomes at least."""
 
 
 class Files(Protocol):
@@ -139,7 +144,8 @@ class SegmentFiles:
 
 
 class Journal:
-    """Appends segments of at most ``rounds`` rounds to a folder that only its owner may read.
+    """Appends segments of ``rounds`` rounds to a folder that only its owner may read. A segment
+    with a large header has more rounds: writing the header holds up the round.
 
     Rounds that cannot be written are dropped: no method raises ``OSError``. ``problem`` then says
     why, and ``RETRY_MS`` later the journal continues in a new segment. So each segment can be
@@ -161,6 +167,7 @@ class Journal:
         self._left = 0
         self._size = 0
         self._early = 0
+        self._least = 0
         self._retry_ms: int | None = None
         self._dropped = 0
         self.problem: str | None = None
@@ -176,7 +183,7 @@ class Journal:
         self._look(now_ms)
         if self._retry_ms is not None and (now_ms < self._retry_ms or not self._files.is_free()):
             return False
-        return not self._is_open or self._left <= 0
+        return not self._is_open or (self._left <= 0 and self._size >= self._least)
 
     def open_segment(self, first_round: int, header: dict[str, Any], now_ms: int) -> None:
         """Begin the segment whose first round is ``first_round``."""
@@ -197,6 +204,7 @@ class Journal:
         # A segment ends early when it is a large part of the limit; it must be long enough to be
         # worth its header.
         self._early = sys.maxsize if self._most is None else max(self._most // 8, 2 * len(line))
+        self._least = min(self._early, WORTH * len(line) if len(line) > LARGE_HEADER else 0)
         self._retry_ms = None
         self._look(now_ms)
 

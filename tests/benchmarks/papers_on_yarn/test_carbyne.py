@@ -41,10 +41,11 @@ def test_fifty_come_at_once_and_every_second_plans_itself():
 
 def test_jobs_are_compared_with_drf_seed_by_seed(tmp_path, monkeypatch):
     """The jobs are simulated, not played: the parts of the table have the same seed."""
-    played = []
+    played, gaps = [], []
 
     def play(scenario, config, *, folder):
         played.append((folder.name, config.read_text()))
+        gaps.append(scenario.applications[-1].submit_ms - scenario.applications[-2].submit_ms)
         return simulate(scenario, compile_config(config.read_text(), "x"), policy="x")
 
     monkeypatch.setattr(carbyne, "play", play)
@@ -56,7 +57,12 @@ def test_jobs_are_compared_with_drf_seed_by_seed(tmp_path, monkeypatch):
     assert found["rows"]["drf"]["completion"] == [1, 1, 1]
     low, middle, high = found["rows"]["P = 0.5"]["completion"]
     assert 0.3 < low <= middle <= high < 3
+    for figure in ("completion", "makespan"):  # what is played here is the prediction itself
+        assert found["rows"]["P = 0.5"][f"{figure}_predicted"] == found["rows"]["P = 0.5"][figure]
     assert "| P = 0.5 |" in tables.compared(found)
+    assert not any(gaps)
+    carbyne.compare({"drf": ""}, tmp_path, [1], 20, lambda _: None, gap_ms=carbyne.GAP_MS)
+    assert gaps[-1] > 0
 
 
 def test_what_deciding_cost_while_enough_ran():

@@ -1,6 +1,7 @@
 """Scaled time, and the comparison's figures, on runs made by hand."""
 
 import pytest
+import yaml
 
 from benchmarks.papers_on_yarn import dress, tables
 from loomcard.config import compile_config
@@ -60,7 +61,7 @@ def test_a_gain_is_the_change_of_stocks_figure():
         run(3, small=(10, 60), large=(30, 110), makespan=103),
         run(3, small=(90, 100), large=(10, 100), makespan=100),
     )
-    assert found == dress.Gain(3, -0.4, 0.1, 0.03, -0.6, -0.15)
+    assert found == dress.Gain(3, -0.4, 0.1, 0.03, -0.6, -0.6, -0.15, -0.15)
 
 
 def test_figures_are_in_the_workloads_own_seconds():
@@ -103,8 +104,10 @@ def test_the_tables_hold_changes_means_and_jobs():
             "workloads": [
                 {
                     "workload": "dress-s",
-                    "dress": dress.gains(both[dress.OURS], both[dress.STOCK]),
-                    "capacity": dress.gains(both[dress.STOCK], both[dress.STOCK]),
+                    "gains": {
+                        "dress": dress.gains(both[dress.OURS], both[dress.STOCK]),
+                        "capacity": dress.gains(both[dress.STOCK], both[dress.STOCK]),
+                    },
                     "table": {name: dress.figures(runs, 1) for name, runs in both.items()},
                     "jobs": dress.jobs(both, 1),
                 }
@@ -123,6 +126,10 @@ def test_stock_gets_the_one_queue_that_dress_has():
 
 
 @pytest.mark.parametrize("by", [1, 10, 20])
-def test_ticks_and_windows_go_with_the_time(by):
-    text = dress.SETUP.format(tick_ms=dress.TICK_MS // by, window_ms=dress.WINDOW_MS // by)
-    assert f"tick_ms: {1000 // by}, phase_window_ms: {10_000 // by}" in text
+@pytest.mark.parametrize("policy", [dress.OURS, dress.LETTER])
+def test_ticks_and_windows_go_with_the_time_and_the_letter_keeps_its_options(policy, by):
+    options = yaml.safe_load(dress.card(policy, by))["options"]
+    letter = {"reading": "printed", "order": "demand", "eager": False}
+    scaled = {"tick_ms": 1000 // by, "phase_window_ms": 10_000 // by}
+    assert options == (letter if policy == dress.LETTER else {}) | scaled
+    compile_config(dress.card(policy, by), "card.yml")
