@@ -164,3 +164,26 @@ def test_the_tracker_loses_no_task(tasks, order):
                 assert gamma in (None, later)
                 assert still >= moved
     assert runs[0] == runs[1]
+
+
+@given(tasks=TASKS, rounds=st.sets(st.integers(0, 600)))
+def test_events_that_are_applied_between_ticks_count_as_those_applied_at_the_tick(tasks, rounds):
+    """Property 12's tasks, which start before they end."""
+    events = []
+    for task, (start, ran, ends, ok) in enumerate(tasks):
+        events.append((start, Tracker.note_start, (task,)))
+        if ends:
+            events.append((start + ran, Tracker.note_finish, (task, ok)))
+    windows = Windows(window_ms=100, start=2, finish=2)
+    early, late = Tracker(), Tracker()
+    for t in sorted(rounds | set(range(0, 700, 10))):
+        for tracker in (early, late):
+            for at, note, arguments in [each for each in events if each[0] <= t]:
+                note(tracker, at, *arguments)
+        events = [each for each in events if each[0] > t]
+        if t % 10 == 0:
+            for tracker in (early, late):
+                tracker.advance(t, lambda: 0, windows)
+            assert early == late
+        else:
+            early.apply(t)

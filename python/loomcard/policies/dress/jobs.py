@@ -124,6 +124,7 @@ class Jobs:
         self._options = options
         self._apps = applications
         self._changes: Sequence[Event] = ()  # of this call, while ``follow`` runs
+        self._touched: dict[int, None] = {}  # jobs whose trackers have events to apply
 
     def get(self, app: Application) -> Job:
         """Return what is known of an application.
@@ -145,7 +146,7 @@ class Jobs:
     # What happened
 
     def follow(self, changes: Sequence[Event]) -> None:
-        """Note what happened to tasks and asks; trackers apply it at the next tick."""
+        """Note what happened to tasks and asks."""
         self._changes = changes
         for change in changes:
             if isinstance(change, AskChanged):
@@ -204,13 +205,21 @@ class Jobs:
         if self._apps.get(app.number) is not app:  # it did not come back in the same batch
             self._memory.jobs.pop(app.number, None)
             self._memory.live.pop(app.number, None)
+            self._touched.pop(app.number, None)
             self._memory.large.pop(app.id, None)
 
     def _touch(self, app: Application, at_ms: int) -> None:
         m = self._memory
+        self._touched[app.number] = None
         if not m.live:
             m.since_ms = at_ms
         m.live[app.number] = max(m.live.get(app.number, at_ms), at_ms)
+
+    def apply(self, now_ms: int) -> None:
+        """Apply between two ticks what trackers were told, so that the next tick has less to do."""
+        for number in self._touched:
+            self._memory.jobs[number].tracker.apply(now_ms)
+        self._touched.clear()
 
     # At a tick
 
@@ -218,6 +227,7 @@ class Jobs:
         """Run Algorithms 1 and 2 for every job with recent events, at each missed tick and now."""
         m, options = self._memory, self._options
         windows = options.windows
+        self._touched.clear()
         t = now_ms if m.tick_ms is None else m.tick_ms + options.tick_ms
         t += max(0, -((t - m.since_ms) // options.tick_ms)) * options.tick_ms
         while m.live:
@@ -268,8 +278,8 @@ def _add(total: list[float], phase: Phase, expected: float) -> None:
     (docs/papers/dress.md 2.5).
     """
     sizes = phase.running.values()
-    for r in range(len(total)):
-        total[r] += expected * sum(size[r] for size in sizes) / len(sizes)
+    for r, amounts in enumerate(zip(*sizes, strict=True)):
+        total[r] += expected * sum(amounts) / len(sizes)
 
 
 def am_of(app: Application) -> Container | None:

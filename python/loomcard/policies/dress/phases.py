@@ -110,10 +110,15 @@ class Tracker:
         self.events.append((at, FINISH, task, (), ok))
 
     def advance(self, t: int, waiting: Callable[[], int], windows: Windows) -> None:
-        """Apply the events until ``t``, by time, ends first; then evaluate the tick ``t``.
+        """Apply the events until ``t``; then evaluate the tick ``t``.
 
         ``waiting()``: how many of the job's tasks are asked for or allocated and not yet running.
         """
+        self.apply(t)
+        self.evaluate(t, waiting, windows)
+
+    def apply(self, t: int) -> None:
+        """Apply the events until ``t``, by time, ends first."""
         unknown: dict[int, None] = {}  # ended when it began: only frees its container
         self.events.sort()
         due = bisect_right(self.events, t, key=lambda event: event[0])
@@ -124,7 +129,6 @@ class Tracker:
             elif task not in unknown:
                 self.start(task, at, size)
         del self.events[:due]
-        self.evaluate(t, waiting, windows)
 
     def start(self, task: int, at: int, size: Size = (1,)) -> None:
         """Start a task in the phase that is forming, or in a new one (Algorithm 1, lines 5-10)."""

@@ -60,6 +60,8 @@ class Dress(Options):
         due = due or (newcomer and view.now_ms >= early_ms)
         if due:
             self.tick(view.now_ms, m, pools)
+        else:
+            pools.jobs.apply(view.now_ms)
         eager = self.eager and (due or not newcomer)
         allocation = Allocation(plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms)
         plan.go_on = partial(serve, plan, allocation, 0)  # it reserves before it serves
