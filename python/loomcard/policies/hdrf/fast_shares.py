@@ -281,8 +281,15 @@ class FittingShares:
         """
         if among is None:
             return self._first[branch]
-        able = [self._rank(c, found) for c in among if (found := self.of(c)).active]
+        able = [rank for c in among if (rank := self._rank_in_a(c)) is not None]
         return min(able)[3] if able else None
+
+    def _rank_in_a(self, child: Node) -> Rank | None:
+        """Return a child's rank; None if it is not in A."""
+        if not child.leaf:
+            return self._ranks.get(child)
+        found = self.of(child)
+        return self._rank(child, found) if found.active else None
 
     def _rank(self, child: Node, attributed: Attributed) -> Rank:
         then = attributed.share

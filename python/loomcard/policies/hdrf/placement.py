@@ -94,8 +94,7 @@ class Leaves(Chooser):
         for partition in self.trees.partitions.values():
             fitting = partition.look()
             while (leaf := self._policy.next_leaf(self.trees, partition, fitting)) is not None:
-                self._leaf, self._fitting = leaf, fitting
-                self._got, self._node, self._line = False, None, None
+                self._begin(leaf, fitting)
                 yield from self._consume(partition, leaf)
                 if not self._got:
                     if self._policy.stop_at_blocked:
@@ -103,6 +102,11 @@ class Leaves(Chooser):
                     partition.tree.set_aside(leaf)
                 self.trees.update()
                 fitting = partition.look(self._node)
+
+    def _begin(self, leaf: paper.Node, fitting: frozenset[Shape]) -> None:
+        """Begin the offers of one leaf: none was taken."""
+        self._leaf, self._fitting = leaf, fitting
+        self._got, self._node, self._line = False, None, None
 
     def _consume(self, partition: Partition, leaf: paper.Node) -> Iterator[Ask | Queue]:
         """Yield the asks of an application, or of a queue's applications in the order of
