@@ -8,6 +8,7 @@ replay would then differ from the run.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -18,25 +19,31 @@ class NotPlainError(Exception):
     """Something in a memory is not plain data; the message names it."""
 
 
+_PLAIN = frozenset((int, float, str, bool, type(None)))
+
+
 def encode(value: Any) -> Any:
     """``value`` as JSON-compatible data. Raises NotPlainError."""
-    if value is None or isinstance(value, bool | str) or type(value) in (int, float):
+    if type(value) in _PLAIN or isinstance(value, str):
         return value
     if isinstance(value, list):
-        return [encode(item) for item in value]
+        return _each(value)
     kind, items = _parts(value)
-    return {"is": kind, "of": [encode(item) for item in items]}
+    return {"is": kind, "of": _each(items)}
 
 
-def _parts(value: Any) -> tuple[str, list[Any]]:
+def _each(items: Iterable[Any]) -> list[Any]:
+    # A memory can have thousands of numbers, and a call for each would hold up a round.
+    return [item if type(item) in _PLAIN else encode(item) for item in items]
+
+
+def _parts(value: Any) -> tuple[str, Iterable[Any]]:
     if isinstance(value, dict):
-        return "dict", [[key, item] for key, item in value.items()]
+        return "dict", [list(pair) for pair in value.items()]
     if isinstance(value, set | frozenset):
         return type(value).__name__, sorted(value)
     if isinstance(value, tuple):
-        if type(value) is tuple:
-            return "tuple", list(value)
-        return _name(value), list(value)
+        return "tuple" if type(value) is tuple else _name(value), value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _name(value), [getattr(value, f.name) for f in dataclasses.fields(value)]
     raise NotPlainError(f"{type(value).__qualname__} is not plain data: {value!r}")
