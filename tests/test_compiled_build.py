@@ -84,6 +84,15 @@ def test_it_decides_as_the_sources_do_over_queues(compiled_build: Path, tmp_path
     assert_same("hdrf-fig9", [str(file) for file in files], compiled_build, tmp_path)
 
 
+@pytest.mark.slow
+def test_it_decides_again_what_the_golden_journals_hold(compiled_build: Path) -> None:
+    """For example, compiled code compared sizes by identity, and a repeated ask lost its
+    reservation.
+    """
+    golden = [sys.executable, str(ROOT / "tests" / "golden" / "run.py")]
+    assert "all as recorded" in output(golden, ROOT, PYTHONPATH=str(compiled_build))
+
+
 def unseen(source: str) -> list[str]:
     """Return class attributes that compiled code would read wrongly if a subclass in Python sets
     another value: it reads the slot of the compiled class, unless they are class variables.

@@ -114,7 +114,7 @@ def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
     have this.
     """
     state, waits = mirror.state, mirror.state.shape_waits
-    state.rule_waits.restore(dumped.get("rules", ()))
+    state.rule_waits.restore([tuple(row) for row in dumped.get("rules", ())])
     for *key, since_ms in dumped.get("since", ()):
         state.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
     for size, label, served_ms in dumped.get("lines", ()):

@@ -8,6 +8,7 @@ policy may do; ``why_not`` says what is forbidden.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from typing import Any
 
 from loomcard.model import tallies
@@ -193,7 +194,8 @@ class ClusterState:
             ask = attempt.asks[key] = Ask(attempt, key, size)
             attempt.reorder()
         else:
-            if (ask.size, ask.label) != (size, label):
+            before: Sequence[int] = ask.size  # mypyc compares two of type Resource by identity
+            if before != size or ask.label != label:
                 self._change_count(ask, -ask.count)
             if ask.is_am != is_am:
                 attempt.reorder()
