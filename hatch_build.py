@@ -40,7 +40,7 @@ from setuptools import setup
 
 built, *modules = sys.argv[1:]
 extensions = mypycify(
-    ["--config-file=", f"--cache-dir={built}/mypy", "--ignore-missing-imports", *modules],
+    ["--config-file=", f"--cache-dir={built}/mypy", "--ignore-missing-imports", "--follow-imports=silent", *modules],
     opt_level="3", debug_level="0", target_dir=f"{built}/c",
 )
 commands = ["build_ext", "--build-lib", f"{built}/lib", "--build-temp", f"{built}/temp"]
