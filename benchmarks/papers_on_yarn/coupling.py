@@ -25,8 +25,12 @@ from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
 ENDS_WELL = ("completed", "released")
-WORKLOADS: Final = ("coupling-table4", "coupling-fig13")
-"""Parts of the study, named by the workload that is played."""
+WORKLOADS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "coupling-table4": ("coupling-table4", {}),
+    "coupling-table4-ramp": ("coupling-table4", {"reduce_asks": "ramp"}),
+    "coupling-fig13": ("coupling-fig13", {}),
+}
+"""By the part of the study, the workload that is played and its parameters."""
 DELAY_MS: Final = 15_000
 """T of delay scheduling."""
 ROWS: Final[Mapping[str, str]] = {
@@ -57,9 +61,9 @@ def fifty_jobs(seed: int) -> Scenario:
 
 
 def compare(
-    workload: str, folder: Path, seeds: Sequence[int], by: int, notify: Notify
+    part: str, folder: Path, seeds: Sequence[int], by: int, notify: Notify
 ) -> dict[str, Any]:
-    """Run the workload with its times divided by ``by`` under each row's policy, in an order that
+    """Run the part's workload with its times divided by ``by`` under each row's policy, in an order that
     changes from seed to seed.
 
     Return minimum, median and maximum over the seeds of each figure (times in the workload's own
@@ -69,13 +73,13 @@ def compare(
     found: dict[str, list[dict[str, float]]] = {name: [] for name in ROWS}
     for number, seed in enumerate(seeds):
         for name, policy in list(ROWS.items())[:: -1 if number % 2 else 1]:
-            notify(f"{workload}, seed {seed}: {name}")
+            notify(f"{part}, seed {seed}: {name}")
             place = folder / f"{seed}-{name}"
             place.mkdir(parents=True, exist_ok=True)
             config = place / "setup.yml"
             said = policy.format(delay_ms=DELAY_MS // by)
             config.write_text(f"version: 1\nkind: policy\n{said}\n", "utf-8")
-            wanted = jobs_of(workload, seed, by, name)
+            wanted = jobs_of(part, seed, by, name)
             found[name].append(figures(wanted, play(wanted, config, folder=place), place, by))
     base = found[next(iter(ROWS))]
     table = {}
@@ -87,13 +91,14 @@ def compare(
             for key in ("completion_s", "makespan_s")
         }
         table[name] = {key: spread([run[key] for run in runs]) for key in runs[0]} | changes
-    return {"workload": workload, "time_divided_by": by, "seeds": list(seeds), "rows": table}
+    return {"workload": part, "time_divided_by": by, "seeds": list(seeds), "rows": table}
 
 
-def jobs_of(workload: str, seed: int, by: int, row: str) -> Scenario:
+def jobs_of(part: str, seed: int, by: int, row: str) -> Scenario:
     """Return the scenario that is played under a row."""
-    vary = {"slowstart": SLOW_START[row]} if row in SLOW_START else {}
-    return scaled(load(Path(workload), seed=seed, vary=vary), by)
+    workload, vary = WORKLOADS[part]
+    slow_start = {"slowstart": SLOW_START[row]} if row in SLOW_START else {}
+    return scaled(load(Path(workload), seed=seed, vary={**vary, **slow_start}), by)
 
 
 def figures(wanted: Scenario, record: RunRecord, folder: Path, by: int) -> dict[str, float]:

@@ -123,6 +123,7 @@ TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "carbyne-fifty": fifty,
     "coupling-fifty": fifty,
     "coupling-table4": coupled,
+    "coupling-table4-ramp": coupled,
     "coupling-fig13": coupled,
     "carbyne-offline": compared,
     "carbyne-online": compared,

@@ -1,5 +1,6 @@
 """Coupling on real YARN: the scenarios, and the figures, on a simulated run."""
 
+import pytest
 from msgspec.structs import replace
 
 from benchmarks.papers_on_yarn import coupling, tables
@@ -47,6 +48,14 @@ def test_the_papers_jobs_are_compared_with_delay_seed_by_seed(tmp_path, monkeypa
     assert 40 < rows["delay"]["completion_s"][0] < 200
     assert all(0 < row["local_percent"][0] <= 100 for row in rows.values())
     assert "| coupling |" in tables.coupled(found)
+
+
+@pytest.mark.parametrize(
+    ("part", "asks"), [("coupling-table4", "all"), ("coupling-table4-ramp", "ramp")]
+)
+def test_how_the_jobs_of_a_part_ask_for_reduces(part, asks):
+    made = coupling.jobs_of(part, 1, 10, "delay")
+    assert {app.reduce_asks for app in made.applications} == {asks}
 
 
 def test_starvation_and_local_maps_of_a_run(tmp_path):
