@@ -45,7 +45,7 @@ GAP_MS: Final = 25_000
 the cluster five times the servers.
 """
 POLICIES: Final[Mapping[str, str]] = {"drf": "", "carbyne": "", "tetris": "", "sjf": ""}
-ONLINE: Final[Mapping[str, str]] = POLICIES | {"the letter": "{most_borrowed: 0}"}
+ONLINE: Final[Mapping[str, str]] = {**POLICIES, "the letter": "{most_borrowed: 0}"}
 ALTRUISM: Final[Mapping[str, str]] = {
     "drf": "",
     "P = 0": "{altruism: 0.0}",
@@ -145,7 +145,7 @@ def compare(
             place.mkdir(parents=True, exist_ok=True)
             config = place / "setup.yml"
             config.write_text(_config(name, options), "utf-8")
-            compiled = compile_config(_config(name, options), config)
+            compiled = compile_config(_config(name, options), str(config))
             simulated = simulate(wanted, compiled, policy=name)
             predicted[name].append(_figures(simulated, place / "predicted.json"))
             played = play(wanted, config, folder=place)
