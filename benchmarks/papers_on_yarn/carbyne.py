@@ -41,8 +41,8 @@ SERVERS: Final = 20
 WIDTH: Final = {"width": 4, "widest": 150}
 """A quarter of the tasks per stage of ``carbyne-tpcds``."""
 GAP_MS: Final = 25_000
-"""Between two jobs that come one by one: 20 s in the paper, where a job has four times the tasks and
-the cluster five times the servers.
+"""Between two jobs that come one by one: 20 s in the paper, where a job has four times the tasks
+and the cluster five times the servers.
 """
 POLICIES: Final[Mapping[str, str]] = {"drf": "", "carbyne": "", "tetris": "", "sjf": ""}
 ONLINE: Final[Mapping[str, str]] = {**POLICIES, "the letter": "{most_borrowed: 0}"}

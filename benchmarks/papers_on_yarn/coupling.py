@@ -63,8 +63,8 @@ def fifty_jobs(seed: int) -> Scenario:
 def compare(
     part: str, folder: Path, seeds: Sequence[int], by: int, notify: Notify
 ) -> dict[str, Any]:
-    """Run the part's workload with its times divided by ``by`` under each row's policy, in an order that
-    changes from seed to seed.
+    """Run the part's workload with its times divided by ``by`` under each row's policy, in an order
+    that changes from seed to seed.
 
     Return minimum, median and maximum over the seeds of each figure (times in the workload's own
     seconds), and of the changes from ``delay`` with the same seed. Raises as ``play`` does, and

@@ -1,4 +1,4 @@
-"""The whole state of a mirror as plain data and back; a journal segment begins with it."""
+"""The whole state of a mirror as data for the wire and back; a journal segment begins with it."""
 
 from __future__ import annotations
 

@@ -277,3 +277,31 @@ def test_a_replay_sees_an_am_that_was_allocated_in_mid_round():
     such ask.
     """
     check_contract("dress", seeds=[4], skip={Clause.IDLE, Clause.STRESS})
+
+
+def test_an_am_that_waited_for_a_limit_of_yarn_then_waits_by_a_rule_and_says_so():
+    """Otherwise the engine takes it for stalled, and serves the queue first in, first out."""
+    cluster = Cluster(
+        "version: 1\npolicy: fifo\nqueues:\n  default: {policy: dress, am_share: 30%}\n",
+        nodes=[(1536, 8)] * 3,
+    )
+
+    def start(app: int) -> None:
+        cluster.add_app(app)
+        cluster.ask(app, 1, (384, 1), priority=0, is_am=True)
+        for _ in range(3):
+            cluster.round(SECOND)
+
+    for app, tasks, memory_mb in ((1, 1, 256), (2, 3, 900), (3, 1, 1400)):
+        start(app)
+        cluster.ask(app, tasks, (memory_mb, 1))
+        for _ in range(12):
+            cluster.round(SECOND)
+    start(4)
+    assert cluster.reasons[4, 0, 0] == "AM_LIMIT"  # three AMs use 25 of 30 %
+    cluster.end_app(1)
+    for _ in range(3):
+        cluster.round(SECOND)
+    assert cluster.reasons[4, 0, 0] == "AMS_WAIT"  # the third still waits for its first task
+    rules = cluster.session.mirror.state.rule_waits
+    assert rules.until_ms(cluster.session.mirror.state.attempts[4].ordered[0]) > cluster.now

@@ -119,15 +119,19 @@ class Allocation(Chooser):
     """Serve the category that uses less of its quota, until quotas or nodes leave no more.
 
     ``eager``: free room that no large job could use goes to small jobs beyond their quota.
+    ``due``: this is a tick, at which all asks are given their reasons again.
     """
 
-    def __init__(self, plan: Plan, pools: Pools, *, eager: bool, reserve_after_ms: int) -> None:
+    def __init__(
+        self, plan: Plan, pools: Pools, *, eager: bool, reserve_after_ms: int, due: bool
+    ) -> None:
         super().__init__(plan.view.queue)
         self._plan = plan
         self._pools = pools
         self._queues = pools.queues
         self._eager = eager
         self._after_ms = reserve_after_ms
+        self._due = due
         self._from: CategoryQueue | None = None  # of the application that is next
         pools.lifted = False
 
@@ -192,9 +196,13 @@ class Allocation(Chooser):
         return _why_closed(queue.kind) if (ask.size, ask.label) in queue.closed else None
 
     def report(self, plan: Plan) -> None:
-        """Report which asks wait for their quota, and which for room."""
+        """Report which asks wait for their quota, and which for room. At a tick all are looked at,
+        since a limit of YARN may have been lifted for an ask that a quota keeps waiting.
+        """
         for queue in self._queues.values():
-            _report_reasons(plan, queue)
+            if self._due:
+                queue.unreported.update(dict.fromkeys(queue.entries))
+            _report_reasons(plan, queue, again=self._due)
 
     def _want_room(self) -> None:
         """Reserve for applications that are passed over, before others take that room."""
@@ -207,12 +215,12 @@ def _why_closed(category: str) -> str:
     return AMS_WAIT if category == UNKNOWN else RESERVED
 
 
-def _report_reasons(plan: Plan, queue: CategoryQueue) -> None:
+def _report_reasons(plan: Plan, queue: CategoryQueue, *, again: bool) -> None:
     kept = _why_closed(queue.kind)
     for member in queue.unreported:
         if isinstance(member, Application) and member in queue.entries:
             for ask in member.asks:
-                if ask.count > 0 and ask.reported_reason is None:
+                if ask.count > 0 and (again or ask.reported_reason is None):
                     limit = plan.limited(ask)
                     if limit is None and (ask.size, ask.label) in queue.closed:
                         plan.wait(ask, kept, plan.view.now_ms + RULE_MS)

@@ -63,7 +63,9 @@ class Dress(Options):
         else:
             pools.jobs.apply(view.now_ms)
         eager = self.eager and (due or not newcomer)
-        allocation = Allocation(plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms)
+        allocation = Allocation(
+            plan, pools, eager=eager, reserve_after_ms=self.reserve_after_ms, due=due
+        )
         plan.go_on = partial(serve, plan, allocation, 0)  # it reserves before it serves
         serve(plan, allocation, 0)
         if due:
