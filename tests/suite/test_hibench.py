@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -135,20 +136,29 @@ def test_yarn_has_the_last_word(there: Installation) -> None:
 
 
 @pytest.mark.parametrize("there_too", [False, True])
-def test_a_script_that_only_nodes_have_is_not_the_clients(
+def test_the_copy_of_core_site_names_no_file_that_only_nodes_have(
     there: Installation, tmp_path: Path, there_too: bool
 ) -> None:
-    """A client would try to run it to find the racks of nodes."""
-    script, core = tmp_path / "rack-of", tmp_path / "conf" / "core-site.xml"
-    more = f"<property><name>net.topology.script.file.name</name><value>{script}</value></property>"
-    core.write_text(core.read_text().replace("</configuration>", f"{more}</configuration>"))
-    if there_too:
-        script.touch()
+    """A client would try to run the script of racks, and to unpack jars in the temporary folder."""
+    names = ("net.topology.script.file.name", "net.topology.table.file.name", "hadoop.tmp.dir")
+    files = {name: tmp_path / "nodes" / name for name in names}
+    more = "".join(
+        f"<property><name>{name}</name><value>{file}</value></property>"
+        for name, file in files.items()
+    )
+    core = tmp_path / "conf" / "core-site.xml"
+    before = core.read_text().replace("</configuration>", f"{more}</configuration>")
+    core.write_text(before)
+    for file in files.values() if there_too else ():
+        file.mkdir(parents=True)
     write(RunSettings(tmp_path / "one", "t1", "tiny"), there, cluster(there))
-    copied = (tmp_path / "one" / "hadoop-conf" / "core-site.xml").read_text()
-    assert ("rack-of" in copied) == there_too
-    assert file_system(tmp_path / "one" / "hadoop-conf") == "file:///"
-    assert "rack-of" in core.read_text()
+    root = ET.parse(tmp_path / "one" / "hadoop-conf" / "core-site.xml").getroot()  # noqa: S314
+    found = {each.findtext("name"): each.findtext("value") for each in root.iter("property")}
+    own = {"hadoop.tmp.dir": str(tmp_path / "one" / "tmp")}
+    wanted = {name: str(file) for name, file in files.items()} if there_too else own
+    assert found == {"fs.defaultFS": "file:///", **wanted}
+    assert Path(str(found["hadoop.tmp.dir"])).is_dir()
+    assert core.read_text() == before
 
 
 def test_the_mapreduce_queue_and_tag_are_in_the_runs_own_site_file(

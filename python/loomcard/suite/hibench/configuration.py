@@ -21,6 +21,7 @@ from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.hibench.installation import Installation
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+_RACKS: Final = ("net.topology.script.file.name", "net.topology.table.file.name")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
         shutil.copy(file, conf / file.name)
     file_system_uri = file_system(cluster.conf_dir)
     shutil.copytree(cluster.conf_dir, hadoop, dirs_exist_ok=True)
-    _leave_out_script(hadoop / "core-site.xml")
+    _fit_core_site(hadoop / "core-site.xml", folder / "tmp")
     on_files = file_system_uri.startswith("file:")
     _add_to_mapred_site(hadoop / "mapred-site.xml", settings, on_files=on_files)
     hadoop_home = there.hadoop_home or _launchers(folder / "hadoop", there, cluster)
@@ -108,16 +109,21 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
     }
 
 
-def _leave_out_script(file: Path) -> None:
-    """Leave out the script that gives a node's rack, because only the nodes have it: a client would
-    try to run it. Programs on a node read the node's own file.
+def _fit_core_site(file: Path, own: Path) -> None:
+    """Name only files that this machine has. Racks are looked up on the nodes: a client would try
+    to run their script, or to read their table. A client also unpacks jars in Hadoop's temporary
+    folder; where that is one of the nodes', the run has its own.
     """
     tree = ET.parse(file)  # noqa: S314 - the user's own
     for each in list(tree.getroot().iter("property")):
-        named = each.findtext("name") == "net.topology.script.file.name"
-        if named and not Path(each.findtext("value") or "").is_file():
+        name, value = each.findtext("name"), each.find("value")
+        there = value is not None and Path(value.text or "").exists()
+        if name in _RACKS and not there:
             tree.getroot().remove(each)
-            tree.write(file, encoding="utf-8", xml_declaration=True)
+        elif name == "hadoop.tmp.dir" and value is not None and not there:
+            own.mkdir(exist_ok=True)
+            value.text = str(own)
+    tree.write(file, encoding="utf-8", xml_declaration=True)
 
 
 def _add_to_mapred_site(file: Path, settings: RunSettings, *, on_files: bool) -> None:
