@@ -92,6 +92,26 @@ def test_workloads_run_beside_each_other(there: Installation) -> None:
     assert sorted(p.name for p in conf.iterdir())[-1] == "zz-loomcard.conf"
 
 
+def test_scripts_start_at_their_times(there: Installation, tmp_path: Path) -> None:
+    """The one that is named first starts last here; each asks for as much as is stated."""
+    rest = FakeRest(calls=tmp_path / "calls")
+    wanted = [
+        Wanted(workload("sort"), "hadoop", "late", parallelism=1, after_s=0.5),
+        Wanted(workload("wordcount"), "hadoop", "early", parallelism=3),
+    ]
+    ran = drive(
+        wanted, there, cluster(there), rest,
+        lambda each: RunSettings(tmp_path / each.tag, each.tag, "tiny", "", each.parallelism),
+        at_a_time=2,
+    )  # fmt: skip
+    lines = rest.calls.read_text().splitlines()
+    assert [line.rpartition("tag=")[2] for line in lines] == ["early", "late"]
+    documents = [each.document() for each in ran]
+    assert [(each["parallelism"], each["after_s"]) for each in documents] == [(1, 0.5), (3, 0.0)]
+    ours = (tmp_path / "late" / "conf" / "zz-loomcard.conf").read_text()
+    assert "hibench.default.map.parallelism 1\n" in ours
+
+
 def test_a_step_that_fails_is_named(there: Installation) -> None:
     (there.home / "fail-prepare").touch()
     [ran] = driven(there, FakeRest(), "terasort", step="prepare")

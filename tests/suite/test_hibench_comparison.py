@@ -20,7 +20,7 @@ from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.suite.hibench.comparison import Comparison, Results, compare
 from loomcard.suite.hibench.installation import Installation
 from loomcard.suite.hibench.places import ConfiguredCluster, policies
-from loomcard.suite.hibench.workloads import workload
+from loomcard.suite.hibench.workloads import WORKLOADS, Framework, Workload, workload
 from waiting import wait_until
 
 DEADLINE_S = 240
@@ -123,13 +123,12 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
         yield found
 
 
-def compared(there: Installation, manager: Manager, *names: str) -> Results:
+def compared(there: Installation, manager: Manager, *names: str, **more: Any) -> Results:
     place = ConfiguredCluster(manager.folder / "conf", ResourceManagerClient(manager.url, "me"))
     out = manager.folder / "out"
     cells = policies(["drf", "fifo"], "local")
-    asked = Comparison(
-        [(workload(name), "hadoop") for name in names], cells, there, out, at_a_time=len(names)
-    )
+    chosen: list[tuple[Workload, Framework]] = [(workload(name), "hadoop") for name in names]
+    asked = Comparison(chosen, cells, there, out, **{"at_a_time": len(names), **more})
     results = Results(out / "hibench.json")
     compare(asked, place, results, lambda _, __: None)
     assert json.loads(results.file.read_text()) == results.document()
@@ -157,6 +156,35 @@ def test_every_input_is_there_before_the_first_run(there: Installation, manager:
     assert results.runs[0]["allocated"] == {"policy": 0, "fallback": 0}
 
 
+def asked(there: Installation, *names: str, **more: Any) -> Comparison:
+    chosen: list[tuple[Workload, Framework]] = [(workload(name), "hadoop") for name in names]
+    return Comparison(chosen, policies(["drf"], "local"), there, Path("out"), **more)
+
+
+def test_small_workloads_are_spread_over_a_mix(there: Installation) -> None:
+    """Inputs and runs are small alike. Inputs are not made at the times of arrivals."""
+    names = [name for name, each in WORKLOADS.items() if "hadoop" in each.frameworks] * 2
+    mix = asked(there, *names[:10], parallelism=3, every_s=5.0, small=0.3)
+    runs, inputs = mix.wanted("run", "drf"), mix.wanted("prepare")
+    assert [each.parallelism for each in runs] == [3, 3, 3, 1, 3, 3, 1, 3, 3, 1]
+    assert [each.parallelism for each in inputs] == [each.parallelism for each in runs]
+    assert [each.after_s for each in runs] == [5.0 * number for number in range(10)]
+    assert {each.after_s for each in inputs} == {0.0}
+    assert {each.parallelism for each in asked(there, *names).wanted("run", "drf")} == {2}
+
+
+def test_a_mix_uses_the_inputs_of_an_earlier_run(there: Installation, manager: Manager) -> None:
+    """It runs every workload beside those before, whatever `at_a_time` is."""
+    compared(there, manager, "sort", "wordcount")
+    again = compared(there, manager, "sort", "wordcount", every_s=0.1, at_a_time=1, prepared=True)
+    assert not again.failed
+    assert again.prepared == []
+    assert [row["after_s"] for row in again.runs] == [0.0, 0.1] * 2
+    assert steps(manager) == ["prepare"] * 2 + ["hadoop"] * 8
+    lines = (manager.folder / "calls").read_text().splitlines()
+    assert len({line.split(" jar ")[1].split()[2] for line in lines}) == 2
+
+
 def test_a_workload_without_input_is_not_run(there: Installation, manager: Manager) -> None:
     (there.home / "fail-prepare").touch()
     results = compared(there, manager, "sort")
@@ -174,17 +202,7 @@ def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
     """
     (there.home / "hold-micro.sort").touch()
     (tmp_path / "calls").write_text("--config x jar y hadoop z/micro.sort queue= tag=another\n")
-    words = ["hibench", "run", "wordcount", "sort", "--framework", "hadoop", "--at-a-time", "2"]
-    words += ["--home", str(there.home), "--hadoop-home", str(there.hadoop_home)]
-    words += ["--hadoop-conf", str(tmp_path / "conf"), "--rm", manager.url, "--out", "out"]
-    words += ["--queue", "root.default"]
-    stubs = programs(tmp_path / "stubs", "python2", "bc")
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": f"{stubs}:{os.environ['PATH']}"},
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = started(there, manager, "wordcount", "sort", "--at-a-time", "2")
     out = tmp_path / "out" / "hibench.json"
     wait_for_a_run(process, out, tmp_path / "held")
     process.send_signal(signal.SIGINT)
@@ -204,12 +222,42 @@ def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
     assert manager.killed == {ours[1]["id"]}
 
 
-def wait_for_a_run(process: "subprocess.Popen[str]", out: Path, held: Path) -> None:
-    """Wait until one run was measured and the other is running."""
+def test_ctrl_c_in_a_mix_leaves_out_what_has_not_arrived(
+    there: Installation, manager: Manager, tmp_path: Path
+) -> None:
+    (there.home / "hold-micro.sort").touch()
+    process = started(there, manager, "sort", "wordcount", "--every", "1000")
+    wait_for_a_run(process, None, tmp_path / "held")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 130, error
+    runs = json.loads((tmp_path / "out" / "hibench.json").read_text())["runs"]
+    assert [(row["workload"], row["wrong"]) for row in runs] == [("micro.sort", "stopped")]
+    assert manager.killed == {runs[0]["applications"][0]["id"]}
+    assert steps(manager) == ["prepare", "prepare", "hadoop"]
+
+
+def started(there: Installation, manager: Manager, *words: str) -> "subprocess.Popen[str]":
+    """Start `loomcard hibench run` with these words."""
+    more = ["--framework", "hadoop", "--queue", "root.default", "--out", "out"]
+    more += ["--home", str(there.home), "--hadoop-home", str(there.hadoop_home)]
+    more += ["--hadoop-conf", str(manager.folder / "conf"), "--rm", manager.url]
+    program = "from loomcard.cli import main; main()"
+    stubs = programs(manager.folder / "stubs", "python2", "bc")
+    return subprocess.Popen(
+        [sys.executable, "-c", program, "hibench", "run", *words, *more],
+        cwd=manager.folder,
+        env=os.environ | {"PATH": f"{stubs}:{os.environ['PATH']}"},
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_for_a_run(process: "subprocess.Popen[str]", out: Path | None, held: Path) -> None:
+    """Wait until a run is running, and another was measured, unless `out` is None."""
 
     def begun() -> bool:
         assert process.poll() is None, process.communicate()
-        measured = out.exists() and json.loads(out.read_text())["runs"]
+        measured = out is None or (out.exists() and json.loads(out.read_text())["runs"])
         return measured and held.exists() and held.read_text().endswith("\n")
 
     wait_until(begun, "the runs began", seconds=DEADLINE_S)

@@ -91,12 +91,19 @@ def _print(results: Results, as_json: bool) -> None:
 
 def _table(results: Results) -> Table:
     table = Table(
-        "policy", "workload", "framework", "step", "HiBench s", "YARN s", "of it waiting", "wrong"
-    )
+        "policy", "workload", "framework", "asks for", "step", "HiBench s", "YARN s",
+        "of it waiting", "wrong",
+    )  # fmt: skip
     for step, rows in (("prepare", results.prepared), ("run", results.runs)):
         for row in rows:
             took, waited = _seconds(row["applications"])
-            words = (row["policy"], row["workload"], row["framework"], step)
+            words = (
+                row["policy"],
+                row["workload"],
+                row["framework"],
+                str(row["parallelism"]),
+                step,
+            )
             numbers = (row["hibench"].get("duration_s", "-"), took, waited)
             table.add_row(*map(printable, (*words, *numbers, row["wrong"])))
     return table

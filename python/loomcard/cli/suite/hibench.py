@@ -60,6 +60,28 @@ Policies = Annotated[
 AtATime = Annotated[
     int, typer.Option("--at-a-time", min=1, help="Workloads that run beside each other.")
 ]
+Parallelism = Annotated[
+    int,
+    typer.Option(
+        "--parallelism", min=1, help="Maps, reduces or executors that a workload asks for."
+    ),
+]
+Every = Annotated[
+    float | None,
+    typer.Option(
+        "--every",
+        min=0,
+        help="A mix: workloads arrive so many seconds apart, whether or not those before have"
+        " ended. --at-a-time is then for the inputs only.",
+    ),
+]
+Small = Annotated[
+    float,
+    typer.Option("--small", min=0, max=1, help="The share of workloads with a parallelism of 1."),
+]
+Prepared = Annotated[
+    bool, typer.Option("--prepared", help="The inputs of an earlier run are there: use them.")
+]
 Defined = Annotated[
     list[str] | None, typer.Option("--set", "-D", help="A key of HiBench's, key=value.")
 ]
@@ -102,6 +124,10 @@ def run(
     scale: Annotated[str, typer.Option("--scale", help="tiny, small, large, ...")] = "tiny",
     queue: Annotated[str, typer.Option("--queue", help="For all of its jobs.")] = "",
     at_a_time: AtATime = 1,
+    parallelism: Parallelism = 2,
+    every: Every = None,
+    small: Small = 0.0,
+    prepared: Prepared = False,
     defined: Defined = None,
     out: Annotated[Path | None, typer.Option("--out", help="Default: run/hibench.")] = None,
     as_json: Json = False,
@@ -121,7 +147,10 @@ def run(
     if missing := [each for each in checks(there, chosen) if each.missing]:
         first = missing[0]
         raise SuiteError(f"{first.what} is missing", f"{first.remedy}; see loomcard hibench doctor")
-    asked = Comparison(chosen, cells, there, folder, scale, queue, at_a_time, more)
+    asked = Comparison(
+        chosen, cells, there, folder, scale, queue, at_a_time, more, parallelism, every, small,
+        prepared,
+    )  # fmt: skip
     run_comparison(asked, Where(on, hadoop_conf, rm, user, token_file), as_json)
 
 

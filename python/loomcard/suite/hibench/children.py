@@ -24,12 +24,16 @@ class Children:
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
-        self._stopped = False
+        self._stopped = threading.Event()
 
     @property
     def stopped(self) -> bool:
         """Whether no further process is started."""
-        return self._stopped
+        return self._stopped.is_set()
+
+    def pause(self, until_s: float) -> None:
+        """Wait until the monotonic clock shows this time, or until they are stopped."""
+        self._stopped.wait(max(0.0, until_s - time.monotonic()))
 
     def run(
         self, command: Sequence[str], folder: Path, variables: Mapping[str, str], log: Path
@@ -38,7 +42,7 @@ class Children:
         started. `log`: the file of its output.
         """
         with log.open("wb") as out, self._lock:
-            if self._stopped:
+            if self._stopped.is_set():
                 return None
             child = subprocess.Popen(  # noqa: S603 - the caller's
                 command,
@@ -61,7 +65,7 @@ class Children:
         started.
         """
         with self._lock:
-            self._stopped = True
+            self._stopped.set()
             groups = [child.pid for child in self._running]  # each leads its group
         _signal(groups, signal.SIGTERM)
         deadline = time.monotonic() + _GRACE_S

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,12 @@ Notify = Callable[[str, int], None]
 @dataclass(frozen=True)
 class Comparison:
     """What is to be run. `policies`: None for the one in force on the cluster; `folder`: for the
-    results, and a folder for each script; `more`: further keys of HiBench that the user sets.
+    results, and a folder for each script; `more`: further keys of HiBench that the user sets;
+    `parallelism`: how many maps, reduces or executors a workload asks for.
+
+    `every_s` makes a mix: workloads arrive so far apart, whether or not those before have ended.
+    `small` is the share of them that ask for one map or executor. `prepared`: the inputs are those
+    of an earlier run.
     """
 
     chosen: Sequence[tuple[Workload, Framework]]
@@ -40,11 +46,31 @@ class Comparison:
     queue: str = ""
     at_a_time: int = 1
     more: Mapping[str, str] = field(default_factory=dict)
+    parallelism: int = 2
+    every_s: float | None = None
+    small: float = 0.0
+    prepared: bool = False
 
     @property
     def scripts(self) -> int:
         """How many scripts are to be run."""
-        return len(self.chosen) * (1 + len(self.policies))
+        return len(self.chosen) * (len(self.policies) + (not self.prepared))
+
+    def wanted(self, step: Step, policy: str = "") -> list[Wanted]:
+        """Return the scripts of a step, in the order of their arrivals. Small workloads are spread
+        over them: of ten with a share of 0.3 they are the fourth, the seventh and the tenth.
+        """
+        under = "prepare" if step == "prepare" else Path(policy).stem
+        found = []
+        for number, (each, on) in enumerate(self.chosen):
+            words = ["loomcard", *([under] if under else []), each.name, on]
+            tag = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())
+            share = Fraction(str(self.small))
+            small = int((number + 1) * share) > int(number * share)
+            after_s = number * (self.every_s or 0.0) if step == "run" else 0.0
+            parallelism = 1 if small else self.parallelism
+            found.append(Wanted(each, on, tag, step, parallelism, after_s))
+        return found
 
 
 @dataclass
@@ -97,22 +123,22 @@ def compare(asked: Comparison, place: Place, results: Results, notify: Notify) -
     workload whose input could not be made is not run. The results file contains each script that
     has ended, also after Ctrl-C or an error.
     """
-    chosen = _prepare(asked, place, results, notify)
+    if not asked.prepared:
+        _prepare(asked, place, results, notify)
+    failed = {(row["workload"], row["framework"]) for row in results.prepared if row["wrong"]}
     for cell in asked.policies:
-        wanted = [_wanted(each, "run", _name(cell)) for each in chosen]
-        _under(cell, wanted, asked, place, results.runs, results, notify)
+        wanted = asked.wanted("run", _name(cell))
+        wanted = [each for each in wanted if (each.workload.name, each.framework) not in failed]
+        at_a_time = asked.at_a_time if asked.every_s is None else max(1, len(wanted))
+        _under(cell, wanted, asked, place, results.runs, results, notify, at_a_time)
 
 
-def _prepare(
-    asked: Comparison, place: Place, results: Results, notify: Notify
-) -> list[tuple[Workload, Framework]]:
+def _prepare(asked: Comparison, place: Place, results: Results, notify: Notify) -> None:
     """Prepare one input for all policies, because HiBench's generators take no seed. It is complete
     before anything is measured, so no run shares the cluster with a generator.
     """
-    wanted = {_wanted(each, "prepare"): each for each in asked.chosen}
-    _under(asked.policies[0], list(wanted), asked, place, results.prepared, results, notify)
-    failed = {row["tag"] for row in results.prepared if row["wrong"]}
-    return [pair for each, pair in wanted.items() if each.tag not in failed]
+    cell, wanted = asked.policies[0], asked.wanted("prepare")
+    _under(cell, wanted, asked, place, results.prepared, results, notify, asked.at_a_time)
 
 
 def _under(
@@ -123,6 +149,7 @@ def _under(
     rows: list[Row],
     results: Results,
     notify: Notify,
+    at_a_time: int,
 ) -> None:
     """Run the scripts under a policy; add a row for each, with the allocations made meanwhile."""
     if not wanted:
@@ -146,7 +173,7 @@ def _under(
             place.cluster(),
             rest,
             lambda each: _settings(each, asked),
-            at_a_time=asked.at_a_time,
+            at_a_time=at_a_time,
             done=done,
         )
     finally:
@@ -157,18 +184,18 @@ def _under(
 
 
 def _settings(each: Wanted, asked: Comparison) -> RunSettings:
-    data = f"{each.workload.name.replace('.', '-')}-{each.framework}"
+    name = each.workload.name.replace(".", "-")
+    data = f"{name}-{each.framework}-{asked.scale}-{each.parallelism}"
     return RunSettings(
-        asked.folder / each.tag, each.tag, asked.scale, asked.queue, more=asked.more, data=data
+        asked.folder / each.tag,
+        each.tag,
+        asked.scale,
+        asked.queue,
+        each.parallelism,
+        asked.more,
+        data,
     )
 
 
 def _name(cell: Cell | None) -> str:
     return "" if cell is None else cell.policy
-
-
-def _wanted(pair: tuple[Workload, Framework], step: Step, policy: str = "") -> Wanted:
-    each, on = pair
-    under = "prepare" if step == "prepare" else Path(policy).stem
-    words = ["loomcard", *([under] if under else []), each.name, on]
-    return Wanted(each, on, re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()), step)

@@ -31,13 +31,16 @@ _COLUMNS: Final = ("type", "date", "time", "input_bytes", "duration_s", "through
 @dataclass(frozen=True)
 class Wanted:
     """One script of a workload on a framework, with a tag of its own. `step`: prepare makes the
-    input, run measures.
+    input, run measures. `parallelism`: how many maps, reduces or executors it asks for; `after_s`:
+    how long after the first script it starts.
     """
 
     workload: Workload
     framework: Framework
     tag: str
     step: Step = "run"
+    parallelism: int = 2
+    after_s: float = 0.0
 
     @property
     def script(self) -> str:
@@ -63,6 +66,8 @@ class Ran:
             "workload": self.wanted.workload.name,
             "framework": self.wanted.framework,
             "tag": self.wanted.tag,
+            "parallelism": self.wanted.parallelism,
+            "after_s": self.wanted.after_s,
             "folder": str(self.folder),
             "hibench": self.reported,
             "applications": self.applications,
@@ -80,14 +85,16 @@ def drive(
     at_a_time: int = 1,
     done: Callable[[Ran], None] = lambda _: None,
 ) -> list[Ran]:
-    """Run every script, `at_once` at the same time. A failure is part of its result, which `done`
+    """Run every script, `at_a_time` at the same time. A failure is part of its result, which `done`
     gets as soon as the script ends. If Ctrl-C or another exception is raised here, end the scripts,
     kill their applications, give `done` what had begun, and raise it again.
     """
     children = Children()
+    begun_s = time.monotonic()
 
     def one(each: Wanted) -> Ran | None:
-        return _drive(each, there, cluster, rest, settings(each), children)
+        start_s = begun_s + each.after_s
+        return _drive(each, there, cluster, rest, settings(each), children, start_s)
 
     def give(future: Future[Ran | None]) -> None:
         if not future.cancelled() and (ran := future.result()):
@@ -120,6 +127,7 @@ def _drive(
     rest: ResourceManagerClient,
     settings: RunSettings,
     children: Children,
+    start_s: float,
 ) -> Ran | None:
     """Return None if everything was stopped before it began."""
     ran = Ran(each, settings.folder)
@@ -130,6 +138,7 @@ def _drive(
     script = there.home / "bin" / "workloads" / each.workload.path / each.script
     log = settings.folder / f"{each.step}.log"
     environment = os.environ | {"JAVA_HOME": str(java_home())} | variables
+    children.pause(start_s)
     status = children.run(["bash", str(script)], settings.folder, environment, log)
     if status is None:
         return None
