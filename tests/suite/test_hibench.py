@@ -280,6 +280,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     """Errors in options come first, then what is missing; a scale of the user's own is allowed."""
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.chdir(there.home.parent)  # results of the reader's own runs may be in run/hibench
     (there.home / "conf" / "workloads").mkdir()
     (there.home / "conf" / "workloads" / "sort.conf").write_text("hibench.sort.mine.datasize 1\n")
     hadoop = ["--hadoop-home", str(there.hadoop_home)]
