@@ -96,7 +96,7 @@ def test_scripts_start_at_their_times(there: Installation, tmp_path: Path) -> No
     """The one that is named first starts last here; each asks for as much as is stated."""
     rest = FakeRest(calls=tmp_path / "calls")
     wanted = [
-        Wanted(workload("sort"), "hadoop", "late", parallelism=1, after_s=0.5),
+        Wanted(workload("sort"), "hadoop", "late", parallelism=1, after_s=2.0),
         Wanted(workload("wordcount"), "hadoop", "early", parallelism=3),
     ]
     ran = drive(
@@ -107,7 +107,7 @@ def test_scripts_start_at_their_times(there: Installation, tmp_path: Path) -> No
     lines = rest.calls.read_text().splitlines()
     assert [line.rpartition("tag=")[2] for line in lines] == ["early", "late"]
     documents = [each.document() for each in ran]
-    assert [(each["parallelism"], each["after_s"]) for each in documents] == [(1, 0.5), (3, 0.0)]
+    assert [(each["parallelism"], each["after_s"]) for each in documents] == [(1, 2.0), (3, 0.0)]
     ours = (tmp_path / "late" / "conf" / "zz-loomcard.conf").read_text()
     assert "hibench.default.map.parallelism 1\n" in ours
 

@@ -179,7 +179,7 @@ def test_a_mix_uses_the_inputs_of_an_earlier_run(there: Installation, manager: M
     again = compared(there, manager, "sort", "wordcount", every_s=0.1, at_a_time=1, prepared=True)
     assert not again.failed
     assert again.prepared == []
-    assert [row["after_s"] for row in again.runs] == [0.0, 0.1] * 2
+    assert sorted(row["after_s"] for row in again.runs) == [0.0, 0.0, 0.1, 0.1]
     assert steps(manager) == ["prepare"] * 2 + ["hadoop"] * 8
     lines = (manager.folder / "calls").read_text().splitlines()
     assert len({line.split(" jar ")[1].split()[2] for line in lines}) == 2
