@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-
 import msgspec
+
 from compiled import config, queue
 from loomcard import ClusterView, Plan, fill, register
 from loomcard.engine.far_end import FarEnd
