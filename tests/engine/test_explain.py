@@ -2,11 +2,12 @@
 the next round, by one unit less it does not.
 """
 
+from itertools import count
 from typing import Any
 
 import pytest
 
-from loomcard.bridge.explanations import Explanations
+from loomcard.bridge.explanations import SENTENCES_S, Explanations
 from loomcard.engine.binding import least_ppm, percent
 from loomcard.engine.explain import ASKS_LISTED
 from loomcard.model.reasons import Reason
@@ -261,6 +262,15 @@ def test_sentences_are_told_once_and_taken_back() -> None:
     cluster.complete(next(iter(cluster.containers)))
     settle(cluster)
     assert (2, None) in told.sentences(r.Sentences(9)).texts
+
+
+def test_sentences_take_little_of_a_call_and_the_others_follow() -> None:
+    """Rounds wait for each call; a call gives one sentence at least."""
+    cluster = waiting_applications(6)
+    used = count()
+    told = Explanations(cluster.session, busy=lambda: next(used) * SENTENCES_S / 2)
+    calls = [[app for app, _ in told.sentences(r.Sentences(9)).texts] for _ in range(6)]
+    assert calls == [[4], [5], [6], [2], [3], []]
 
 
 def test_a_sentence_is_bounded() -> None:

@@ -31,10 +31,12 @@ TRIALS = 2
 """How many trials run at a time."""
 REFRESH_MS = 15_000
 """After how many ms a sentence is looked at again although its reason is the same."""
-SENTENCES_S = 0.1
-"""How many seconds of CPU of one call go into sentences, or into a list of asks; the other
-sentences follow with the next calls.
+SENTENCES_S = 0.005
+"""How many seconds of CPU of one call go into sentences; the others follow with the next calls. The
+calls come once a second, and rounds wait meanwhile: this is half a per cent of all asks.
 """
+ASKS_S = 0.1
+"""How many seconds of CPU go into a list of asks, which a user has requested."""
 
 
 @dataclass
@@ -78,7 +80,7 @@ class Explanations:
         if found is None:
             return messages.Explained(None)
         if wanted.kind == "asks":
-            end_s = self.busy() + SENTENCES_S
+            end_s = self.busy() + ASKS_S
             return messages.Explained(explainer.asks(found, lambda: self.busy() >= end_s))
         if isinstance(found, Queue):
             return messages.Explained(explainer.queue(found))
