@@ -310,6 +310,9 @@ def test_a_dump_leaves_the_mirror_as_it_is():
     assert [id(c) for step in mirror.in_flight for c in step.containers] == before
     assert list(mirror.state.nodes[1].containers) == held
     assert dump(mirror) == first
-    asked = {record[1 + 1]: record[7] for record in msgspec.to_builtins(first["records"])
-             if record[0] == "ask"}
+    asked = {
+        record[1 + 1]: record[7]
+        for record in msgspec.to_builtins(first["records"])
+        if record[0] == "ask"
+    }
     assert asked == {1: 5, 2: 5}, "the asks stand as they did before the plan in flight"

@@ -264,8 +264,9 @@ def test_a_dump_has_what_it_should():
         [(256, 2), "", 50], [(8192, 1), "gpu", 40], [(9216, 1), "", 40],
     ]  # fmt: skip
     assert (dumped["served_ms"], dumped["plan_round"]) == (50, 2)
-    assert [tuple(record[2:]) for record in msgspec.to_builtins(dumped["records"])
-            if record[0] == "ask"] == [
+    assert [
+        tuple(record[2:]) for record in msgspec.to_builtins(dumped["records"]) if record[0] == "ask"
+    ] == [
         (1, 20, 6, False, (256, 2), 2, {"one": 1}, {"/r1": 1}, False, "", ["/r1"]),
         (2, 1, 0, True, (8192, 1), 1, {}, {"/r2": 1}, False, "gpu", []),
         (2, 9, 0, False, (9216, 1), 2, {}, {}, True, "", []),
