@@ -12,6 +12,7 @@ from statistics import mean
 from typing import Any, Final
 
 import polars as pl
+from msgspec.structs import replace
 
 from benchmarks.local_maps import local_percent
 from benchmarks.papers_on_yarn.dress import scaled
@@ -25,12 +26,12 @@ from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
 ENDS_WELL = ("completed", "released")
-WORKLOADS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
-    "coupling-table4": ("coupling-table4", {}),
-    "coupling-table4-ramp": ("coupling-table4", {"reduce_asks": "ramp"}),
-    "coupling-fig13": ("coupling-fig13", {}),
+WORKLOADS: Final[Mapping[str, tuple[str, str]]] = {
+    "coupling-table4": ("coupling-table4", "all"),
+    "coupling-table4-ramp": ("coupling-table4", "ramp"),
+    "coupling-fig13": ("coupling-fig13", "all"),
 }
-"""By the part of the study, the workload that is played and its parameters."""
+"""By the part of the study, the workload that is played, and how its AMs ask for reduces."""
 DELAY_MS: Final = 15_000
 """T of delay scheduling."""
 ROWS: Final[Mapping[str, str]] = {
@@ -96,9 +97,11 @@ def compare(
 
 def jobs_of(part: str, seed: int, by: int, row: str) -> Scenario:
     """Return the scenario that is played under a row."""
-    workload, vary = WORKLOADS[part]
-    slow_start = {"slowstart": SLOW_START[row]} if row in SLOW_START else {}
-    return scaled(load(Path(workload), seed=seed, vary={**vary, **slow_start}), by)
+    workload, asks = WORKLOADS[part]
+    vary = {"slowstart": SLOW_START[row]} if row in SLOW_START else {}
+    made = load(Path(workload), seed=seed, vary=vary)
+    applications = [replace(each, reduce_asks=asks) for each in made.applications]
+    return scaled(replace(made, applications=applications), by)
 
 
 def figures(wanted: Scenario, record: RunRecord, folder: Path, by: int) -> dict[str, float]:
