@@ -357,6 +357,7 @@ def test_a_file_runs_once_until_another_text_is_applied(tmp_path):
     """Configurations with the same text share one class; an edit has an effect only once it is
     applied.
     """
+    registry.take_notices()  # of tests before
     old = counted(tmp_path, "old")
     first = find("counted.py:Counted", search=[tmp_path])
     new = counted(tmp_path, "new")
