@@ -144,21 +144,21 @@ def compare(
             place = folder / f"{seed}-{name.replace(' ', '')}"
             place.mkdir(parents=True, exist_ok=True)
             config = place / "setup.yml"
-            config.write_text(_config(name, options), "utf-8")
-            compiled = compile_config(_config(name, options), str(config))
-            simulated = simulate(wanted, compiled, policy=name)
+            text = _config(name, options)
+            config.write_text(text, "utf-8")
+            simulated = simulate(wanted, compile_config(text, str(config)), policy=name)
             predicted[name].append(_figures(simulated, place / "predicted.json"))
             played = play(wanted, config, folder=place)
             found[name].append(_figures(played, place / "summary.json"))
     table = {}
     for name, runs in found.items():
-        foretold = _to_drf(predicted, name)
+        parts, foretold = _to_drf(found, name), _to_drf(predicted, name)
         table[name] = {
             "completion_s": spread([run[0] for run in runs]),
             "makespan_s": spread([run[1] for run in runs]),
-            "completion": spread([part[0] for part in _to_drf(found, name)]),
+            "completion": spread([part[0] for part in parts]),
             "completion_predicted": spread([part[0] for part in foretold]),
-            "makespan": spread([part[1] for part in _to_drf(found, name)]),
+            "makespan": spread([part[1] for part in parts]),
             "makespan_predicted": spread([part[1] for part in foretold]),
         }
     return {"jobs": JOBS, "time_divided_by": by, "seeds": list(seeds), "rows": table}

@@ -131,17 +131,23 @@ TASKS = st.lists(
 )
 
 
+def events_of(tasks):
+    """Return what a tracker is told of the tasks: time, method, arguments."""
+    events = []
+    for task, (start, ran, ends, ok) in enumerate(tasks):
+        events.append((start, Tracker.note_start, (task,)))
+        if ends:
+            events.append((start + ran, Tracker.note_finish, (task, ok)))
+    return events
+
+
 @given(tasks=TASKS, order=st.randoms(use_true_random=False))
 def test_the_tracker_loses_no_task(tasks, order):
     """Property 12: the sum of c and carry is the number of starts less the tasks that ended while
     carried; psf <= psl; gamma is set once, and tasks move once. Events of equal times may come in
     any order.
     """
-    events = []
-    for task, (start, ran, ends, ok) in enumerate(tasks):
-        events.append((start, Tracker.note_start, (task,)))
-        if ends:
-            events.append((start + ran, Tracker.note_finish, (task, ok)))
+    events = events_of(tasks)
     windows = Windows(window_ms=100, start=2, finish=2)
     runs = []
     for shuffled in (events, order.sample(events, len(events))):
@@ -169,11 +175,7 @@ def test_the_tracker_loses_no_task(tasks, order):
 @given(tasks=TASKS, rounds=st.sets(st.integers(0, 600)))
 def test_events_that_are_applied_between_ticks_count_as_those_applied_at_the_tick(tasks, rounds):
     """Property 12's tasks, which start before they end."""
-    events = []
-    for task, (start, ran, ends, ok) in enumerate(tasks):
-        events.append((start, Tracker.note_start, (task,)))
-        if ends:
-            events.append((start + ran, Tracker.note_finish, (task, ok)))
+    events = events_of(tasks)
     windows = Windows(window_ms=100, start=2, finish=2)
     early, late = Tracker(), Tracker()
     for t in sorted(rounds | set(range(0, 700, 10))):
