@@ -143,7 +143,8 @@ def events_of(tasks):
 
 
 @example(  # a task begins in the second in which a carried one ends
-    tasks=[(71, 1, True, True), (172, 200, True, False), (371, 1, False, False)], order=Random(1)
+    tasks=[(71, 1, True, True), (172, 200, True, False), (371, 1, False, False)],
+    order=Random(1),  # noqa: S311 - an order, not a secret
 )
 @given(tasks=TASKS, order=st.randoms(use_true_random=False))
 def test_the_tracker_loses_no_task(tasks, order):
