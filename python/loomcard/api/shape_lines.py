@@ -151,21 +151,34 @@ class RoomIndex:
         self._view = view
         self._changed = view.watch_nodes()
         self._of: dict[Shape, set[int]] = {}
+        self._moved: dict[int, None] = {}
+
+    def moved(self) -> list[int]:
+        """Return the nodes that entered or left one of the sets since the last call."""
+        self._update()
+        moved = list(self._moved)
+        self._moved.clear()
+        return moved
+
+    def _update(self) -> None:
+        for node in self._changed:
+            alive, number = self._view.node(node.number) is node, node.number
+            for each, numbers in self._of.items():
+                if (alive and _takes(node, each)) != (number in numbers):
+                    numbers ^= {number}
+                    self._moved[number] = None
+        self._changed.clear()
 
     def of(self, shape: Shape) -> set[int]:
         """The nodes that have room for a container of the shape now."""
-        for node in self._changed:
-            alive = self._view.node(node.number) is node
-            for each, numbers in self._of.items():
-                has = alive and _takes(node, each)
-                (numbers.add if has else numbers.discard)(node.number)
-        self._changed.clear()
+        if self._changed:
+            self._update()
         found = self._of.get(shape)
         if found is None:
             if not self._view._state.partitions.shared and self._view.first_fit(*shape) is None:
                 return set()
             if len(self._of) >= SHAPES_KEPT:
-                del self._of[next(iter(self._of))]
+                self._moved.update(dict.fromkeys(self._of.pop(next(iter(self._of)))))
             found = self._of[shape] = {n.number for n in self._view.nodes if _takes(n, shape)}
         return found
 

@@ -137,6 +137,37 @@ def test_of_reduces_of_two_sizes_the_one_that_fits_is_placed():
     assert [len(reduces(beat(made, 2))) for _ in range(2)] == [0, 1]
 
 
+def ready_reduce() -> Cluster:
+    """Return four nodes and a chosen reduce whose data is on node 2, which is full. Node 1, in
+    another rack, has had two heartbeats.
+    """
+    made = coupling(4, 4, 4, 5)
+    job(made, 1, 1, 1)
+    beat(made, 2)
+    finish(made, 1)
+    job(made, 2, 4, 0)
+    beat(made, 2)
+    made.ask(1, 1, SLOT, REDUCE)
+    assert beat(made, 1, 1) == []
+    return made
+
+
+def test_a_node_that_gets_room_may_be_the_first_of_the_lists():
+    """Node 4, in the rack of the data, is first until a container on node 2 ends."""
+    made = ready_reduce()
+    finish(made, 2, node=2)
+    assert beat(made, 2) == [(1, REDUCE, 2)]
+
+
+def test_the_next_node_is_first_as_soon_as_the_first_is_full():
+    """Once node 4 is full, node 1 or node 3 is first: which one is drawn."""
+    made = ready_reduce()
+    made.add_app(3)
+    made.ask(3, 1, (5 * 1024, 5))
+    assert [each.node for each in made.round()] == [4]
+    assert reduces(beat(made, 1, 3)) == [1]
+
+
 @pytest.mark.slow
 def test_contract():
     check_contract(SEVERAL)

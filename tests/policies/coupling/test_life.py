@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from coupled import MAP, REDUCE, SLOT
+from loomcard.policies.coupling.candidates import Candidates
 from loomcard.policies.coupling.jobs import MAP_PRIORITIES
 from loomcard.policies.coupling.paper import unit
+from loomcard.policies.coupling.places import Listed, Places
 from loomcard.policies.coupling.policy import Coupling
 from loomcard.testing import PolicyMachine
 from loomcard.testing.policy_configs import compiled
@@ -19,6 +22,30 @@ from loomcard.wire import messages as r
 
 OUTCOMES = st.sampled_from([("completed", 0), ("completed", 1), ("killed", 137)])
 TRUTH, NOTHING, LIE = 0, 1, 2
+
+
+@pytest.fixture(autouse=True)
+def _looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at a candidate's lists is spared only where it finds the node in none of them."""
+    spared = Candidates._without
+
+    def checked(self: Candidates, lists: Listed, job_id: str, number: int) -> bool:
+        if not spared(self, lists, job_id, number):
+            return False
+        job, memory = self.jobs.eligible[job_id], self.memory
+        ask = next((ask for ask in job.reduces if self._able(ask, {})), job.reduces[0])
+        chosen = next(key[1] for key, each in self.places.listed().items() if each is lists)
+        used = self.jobs.reduces_on(job.app) if self.options.lists == "open" else frozenset()
+        assert used <= {c.node.number for c in job.app.containers}
+        places, data = Places(self.view, self.options), partial(self.jobs.data, job.app, memory)
+        at = memory.jobs[job_id].version, f"{job_id}/{chosen}", used
+        found = places.lists(ask, data, *at, upto=lists.last // self.view.node_count)
+        self.view.unwatch(places.rooms._changed)
+        assert number not in {node.number for each in found for node in each}
+        assert sum(map(len, found)) or self.options.lists == "all"
+        return True
+
+    monkeypatch.setattr(Candidates, "_without", checked)
 
 
 class Life(PolicyMachine):

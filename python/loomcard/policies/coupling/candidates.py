@@ -10,7 +10,7 @@ from loomcard import Ask, Node, Plan, Shape, fits
 from loomcard.advanced import draw
 from loomcard.policies.coupling.jobs import Job, Jobs, Memory
 from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat, takes
-from loomcard.policies.coupling.places import Places
+from loomcard.policies.coupling.places import Listed, Places
 
 
 class Candidates:
@@ -37,18 +37,25 @@ class Candidates:
         full = not any(
             fits(size, node.room) for size, label in self.jobs.reduce_shapes if node.takes(label)
         )
+        eligible, listed = self.jobs.eligible, self.places.listed()
+        number, beats = node.number, memory.beats
         for waiting in memory.candidates(self.options.candidates(n)):
-            job_id, last = waiting.candidate, waiting.wait >= 4 * n
+            job_id, wait = waiting.candidate, waiting.wait + counts
+            lists = listed.get((job_id, beats - wait))
+            if lists is not None and wait <= lists.last and self._without(lists, job_id, number):
+                waiting.wait = wait  # as Algorithm 2 does if nothing may be launched
+                continue
+            last = waiting.wait >= 4 * n
             if (job_id is None and chosen) or not (counts or waiting.wait):
                 continue
-            if full and job_id in self.jobs.eligible and not last:
-                waiting.wait += counts  # as Algorithm 2 does if nothing may be launched
+            if full and job_id in eligible and not last:
+                waiting.wait = wait
                 continue
             self._waiting = waiting
             if (on_heartbeat if counts else takes)(waiting, node, n, self):
                 allowed.append(waiting)
             chosen = chosen or not waiting.wait
-            if last and waiting.candidate is None and job_id in self.jobs.eligible:
+            if last and waiting.candidate is None and job_id in eligible:
                 memory.figures.gave_up += 1
                 rounds = self.options.give_up_rounds
                 memory.let_others_first(job_id, rounds * n, self._in_vain(job_id))
@@ -61,6 +68,21 @@ class Candidates:
         own = any(self._able(ask, known) for ask in eligible[job_id].reduces)
         asks = (ask for job in eligible.values() for ask in job.reduces)
         return not own and any(self._able(ask, known) for ask in asks)
+
+    def _without(self, lists: Listed, job_id: str | None, number: int) -> bool:
+        """Return whether a candidate's lists are still these, and the node is in none of them."""
+        if number in lists.nodes or self.places.moved.get(number, 0) > lists.moves:
+            return False
+        job = self.jobs.eligible.get(job_id or "")
+        if job is not lists.job and job is not None and self._facts(job) == lists.facts:
+            lists.job = job
+        return job is not None and job is lists.job
+
+    def _facts(self, job: Job) -> object:
+        """Return what its lists depend on beside the nodes' room; None if on more than that."""
+        ask, version = job.reduces[0], self.memory.jobs[job.app.id].version
+        facts = ask.size, ask.label, version, self.jobs.reduces_on(job.app)
+        return facts if plain(ask) else None
 
     def may(self, job_id: str) -> bool:
         """See ``Reduces``."""
@@ -101,7 +123,7 @@ class Candidates:
 
     def _able(self, ask: Ask, known: dict[Shape, bool]) -> bool:
         """Return whether any node has room for one container of the ask now."""
-        if ask.attempt.blacklist or ask.racks or not ask.relax_locality:
+        if not plain(ask):
             return self.plan.place(ask) is not None
         shape = (ask.size, ask.label)
         if shape not in known:
@@ -112,19 +134,31 @@ class Candidates:
         """See ``Reduces``; ties are drawn once each time the job is chosen."""
         job, waiting, n = self.jobs.eligible[job_id], self._waiting, self.view.node_count
         own, chosen = self.memory.jobs[job_id], self.memory.beats - waiting.wait
+        round_ = waiting.round(n)
         ask = next((ask for ask in job.reduces if self._able(ask, self._known)), job.reduces[0])
         if self._here.number not in self.places.rooms.of((ask.size, ask.label)):
             return [], [], []  # the node is in none of them
         salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
-        used = job.runs_reduce if spread else lambda _: False
-        if self.places.are_taken(self._here, ask, own.version, salt, used, waiting.round(n)):
+        used = self.jobs.reduces_on(job.app) if spread else frozenset[int]()
+        facts, listed = self._facts(job) if ask is job.reduces[0] else None, self.places.listed()
+        kept = listed.get((job_id, chosen))
+        same = facts is None or (kept is not None and kept.facts == facts)
+        if same and self.places.are_taken(self._here, ask, own.version, salt, used, round_):
             return [], [], []
         data = partial(self.jobs.data, job.app, self.memory)
-        lists = self.places.lists(ask, data, own.version, salt, used, waiting.round(n))
+        lists = self.places.lists(ask, data, own.version, salt, used, round_)
         if spread and not lists[0]:  # a reduce of the job runs on every node with room
             waiting.wait = 3 * n
+        elif facts is not None:
+            near, moves = self.places.found(salt), self.places.moves
+            listed[job_id, chosen] = Listed(facts, job, round_ * n, moves, near)
         return lists
 
     def runs(self, job_id: str, v: Node) -> bool:
         """See ``Reduces``."""
-        return self.jobs.by_id[job_id].runs_reduce(v)
+        return v.number in self.jobs.reduces_on(self.jobs.by_id[job_id].app)
+
+
+def plain(ask: Ask) -> bool:
+    """Return whether the ask accepts every node with room."""
+    return not ask.attempt.blacklist and not ask.racks and ask.relax_locality

@@ -21,7 +21,6 @@ from loomcard import (
     ContainerResized,
     ContainerStarted,
     Event,
-    Node,
     NodeRemoved,
     Refused,
     Resource,
@@ -140,14 +139,6 @@ class Job:
     """How many nodes have input of a map ask, if counted."""
     held: Held = ()
     """What its maps and its early reduces used when this was built."""
-    reduces_on: set[int] | None = None
-    """The numbers of the nodes on which its reduces ran when this was built, if asked for."""
-
-    def runs_reduce(self, node: Node) -> bool:
-        """Return whether one of its reduces runs on the node."""
-        if self.reduces_on is None:
-            self.reduces_on = {c.node.number for c in self.app.containers if is_reduce(c)}
-        return node.number in self.reduces_on
 
 
 def is_map(key: AskKey) -> bool:
@@ -179,6 +170,7 @@ class Jobs:
         """The same for reduces."""
         self._changed = view.watch(view.queue)
         self._running: dict[str, Held] = {}  # maps, reduces and others
+        self._reduces_on: dict[str, set[int]] = {}
         self._early = EarlyReduces(view, options.early_share)
         self._stated: dict[str, tuple[int, int]] = {}
         self._bytes: dict[str, dict[str, float]] = {}
@@ -202,9 +194,13 @@ class Jobs:
                 if is_reduce(change.container):
                     memory.excluded.pop(change.container.application.id, None)
             elif isinstance(change, ContainerAdded | ContainerResized):
-                self._running.pop(change.container.application.id, None)
+                self._count_again(change.container.application.id)
             elif isinstance(change, Refused) and change.ask is not None:
-                self._running.pop(change.ask.application.id, None)
+                self._count_again(change.ask.application.id)
+
+    def _count_again(self, job_id: str) -> None:
+        self._running.pop(job_id, None)
+        self._reduces_on.pop(job_id, None)
 
     def _completed(self, memory: Memory, change: ContainerCompleted) -> None:
         container, app = change.container, change.container.application
@@ -230,14 +226,16 @@ class Jobs:
 
     def _forget(self, memory: Memory, job_id: str) -> None:
         known: tuple[dict[str, Any], ...] = (memory.jobs, memory.excluded, self._stated)
-        for each in (*known, self._bytes, self._running):
+        for each in (*known, self._bytes, self._running, self._reduces_on):
             each.pop(job_id, None)
         self._drop(job_id)
 
     def _count(self, job_id: str, key: AskKey, size: Resource, move: Move, is_am: bool) -> None:
         """Count one container more or less of a MapReduce job."""
+        kind = 2 if is_am else 0 if is_map(key) else 1 if key.priority == REDUCE_PRIORITY else 2
+        if kind == 1:
+            self._reduces_on.pop(job_id, None)
         if job_id in self._running:
-            kind = 2 if is_am else 0 if is_map(key) else 1 if key.priority == REDUCE_PRIORITY else 2
             move([self._running[job_id][kind]], (1, *size))
 
     def allocated(self, ask: Ask) -> None:
@@ -299,6 +297,16 @@ class Jobs:
         job.reduce_shapes = [(ask.size, ask.label) for ask in job.reduces]
         tally(self.reduce_shapes, job.reduce_shapes, 1)
         return job
+
+    def reduces_on(self, app: Application) -> set[int]:
+        """Return the numbers of the nodes on which its reduces run: the same set until one starts
+        or ends.
+        """
+        found = self._reduces_on.get(app.id)
+        if found is None:
+            found = {c.node.number for c in app.containers if is_reduce(c)}
+            self._reduces_on[app.id] = found
+        return found
 
     def maps_first(self, job: Job, ask: Ask) -> bool:
         """Return whether the reduce waits for maps, of its job or of all jobs."""

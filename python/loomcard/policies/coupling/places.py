@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import filterfalse, islice
 
@@ -18,6 +20,21 @@ FEW = 256
 """Up to so many nodes with room, only these are ranked, not all nodes."""
 COSTS_KEPT = 64
 """How many jobs' costs are kept: more than the candidates at a time on 5,000 nodes."""
+
+
+@dataclass(slots=True)
+class Listed:
+    """The nodes in a candidate's lists, as long as its round lasts and they keep their room."""
+
+    facts: object
+    """What the lists depend on of the job."""
+    job: object
+    """The job when the facts were compared last."""
+    last: int
+    """The last heartbeat of the round, counted since the job was chosen."""
+    moves: int
+    """The value of ``Places.moves`` then: nodes that got room since may be in the lists, too."""
+    nodes: set[int]
 
 
 class Costs:
@@ -69,10 +86,27 @@ class Places:
         self.view, self.options = view, options
         self.rooms, self.topology = RoomIndex(view), Topology(options.distances)
         self._costs: dict[str, Costs] = {}
+        self._listed: dict[tuple[str | None, int], Listed] = {}
+        self._capacity = -1
+        self.moves = 0
+        self.moved: dict[int, int] = {}
+        """When a node last got room or had none left, by the value of ``moves``."""
+
+    def listed(self) -> dict[tuple[str | None, int], Listed]:
+        """Return the lists that are known, by job and the heartbeat at which it was chosen."""
+        if self._capacity != self.view.capacity_version or len(self._listed) > COSTS_KEPT:
+            self._listed.clear()
+            self._capacity = self.view.capacity_version
+        for number in self.rooms.moved():
+            self.moves += 1
+            self.moved[number] = self.moves
+            for key in [key for key, lists in self._listed.items() if number in lists.nodes]:
+                del self._listed[key]
+        return self._listed
 
     def lists(
         self, ask: Ask, data: Data, version: int, salt: str,
-        used: Callable[[Node], bool] = lambda _: False, upto: int = 3,
+        used: AbstractSet[int] = frozenset(), upto: int = 3,
     ) -> Lists[Node]:  # fmt: skip
         """Return L1, L2 and L3 of a reduce among the nodes with room that are not ``used``.
 
@@ -83,12 +117,18 @@ class Places:
         costs = self._costs_of(data, version, salt)
         few = ((costs.of(n), [n]) for n in self.nodes(able))
         every = LazyOrder(few, costs.tie) if len(able) <= FEW else costs.every
-        rows = (r for r in every if r[2].number in able and suits(ask, r[2]) and not used(r[2]))
+        rows = (
+            r for r in every if r[2].number in able and suits(ask, r[2]) and r[2].number not in used
+        )
         costs.found = list(islice(rows, self._most(upto)))
         return ranked(costs.found, self.options.kept_nodes)
 
+    def found(self, salt: str) -> set[int]:
+        """Return the numbers of the nodes that ``lists`` found last."""
+        return {node.number for _, _, node in self._costs[salt].found}
+
     def are_taken(
-        self, node: Node, ask: Ask, version: int, salt: str, used: Callable[[Node], bool], upto: int
+        self, node: Node, ask: Ask, version: int, salt: str, used: AbstractSet[int], upto: int
     ) -> bool:
         """Return whether the nodes that ``lists`` found last still take all places before the
         node's. Then the node is in none of the lists, and it costs less to know than they do.
@@ -97,7 +137,7 @@ class Places:
         if costs is None or costs.key != (version, self.view.capacity_version):
             return False
         still = (n for n in costs.before(node) if n.number in able and suits(ask, n))
-        return sum(not used(n) for n in still) >= self._most(upto)
+        return sum(n.number not in used for n in still) >= self._most(upto)
 
     def _most(self, upto: int) -> int:
         """Return how many nodes L1 to L``upto`` have at most."""

@@ -251,7 +251,7 @@ class Serving(Chooser):
         pm, nm = peek(*self.places.peeked(ask, node, salt, job.inputs), self.view.node_count)
         alpha = options.alpha_remote
         if reach == 1:
-            near = job.runs_reduce(node)
+            near = node.number in self.jobs.reduces_on(job.app)
             alpha = options.alpha_rack_reduce if near else options.alpha_rack
         pending = sum(each.count for each in job.maps)
         exponent = options.beta_fixed or beta(pending, nm, options.beta_least)
