@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(1800)  # the build alone takes four minutes of CPU
+
 ROOT = Path(__file__).resolve().parents[1]
 FLAT = [
     "capacity", "dress", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris",
