@@ -25,7 +25,7 @@ from coupled import (
     rounds_till,
     state,
 )
-from loomcard.policies.coupling import jobs as jobs_module
+from loomcard.policies.coupling import output as output_module
 from loomcard.policies.coupling.jobs import JobMemory
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -265,7 +265,7 @@ def test_a_large_hint_is_read_once():
     finish(made, 1, 2)
     made.add_app(2)
     made.ask(1, 1, SLOT, REDUCE)
-    with patch.object(jobs_module, "loads", wraps=jobs_module.loads) as loads:
+    with patch.object(output_module, "loads", wraps=output_module.loads) as loads:
         for _ in range(5):
             beat(made, 1)
             made.ask(2, 1)
@@ -334,7 +334,7 @@ def test_nothing_is_left_of_jobs_that_ended():
     view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
     found = view.cache("jobs", lambda: None)
     known = ("by_id", "eligible", "without_map", "entries", "shapes")
-    for name in (*known, "_running", "_stated", "_bytes"):
+    for name in (*known, "_running", "_stated", "_outputs"):
         assert not getattr(found, name), name
     places = view.cache("places", lambda: None)
     assert not any(any(row) for sums in found._early._held.values() for row in sums)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from coupled import MAP, REDUCE, SLOT
 from loomcard.policies.coupling.candidates import Candidates
 from loomcard.policies.coupling.jobs import MAP_PRIORITIES
+from loomcard.policies.coupling.output import Output
 from loomcard.policies.coupling.paper import unit
 from loomcard.policies.coupling.places import Listed, Places
 from loomcard.policies.coupling.policy import Coupling
@@ -37,9 +37,14 @@ def _looks(monkeypatch: pytest.MonkeyPatch) -> None:
         chosen = next(key[1] for key, each in self.places.listed().items() if each is lists)
         used = self.jobs.reduces_on(job.app) if self.options.lists == "open" else frozenset()
         assert used <= {c.node.number for c in job.app.containers}
-        places, data = Places(self.view, self.options), partial(self.jobs.data, job.app, memory)
-        at = memory.jobs[job_id].version, f"{job_id}/{chosen}", used
-        found = places.lists(ask, data, *at, upto=lists.last // self.view.node_count)
+        places, own = Places(self.view, self.options), memory.jobs[job_id]
+        output = Output(self.view, job.app, own.finished, own.version)
+        kept = self.jobs.output(job.app)
+        assert (kept.by_host, kept.by_rack, kept.most) == (
+            output.by_host, output.by_rack, output.most
+        )  # fmt: skip
+        upto = lists.last // self.view.node_count
+        found = places.lists(ask, output, f"{job_id}/{chosen}", used, upto)
         self.view.unwatch(places.rooms._changed)
         assert number not in {node.number for each in found for node in each}
         assert sum(map(len, found)) or self.options.lists == "all"

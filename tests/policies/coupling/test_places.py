@@ -12,6 +12,7 @@ from coupled import REDUCE, SLOT, beat, coupling, job, state
 from loomcard.advanced import Topology
 from loomcard.policies.coupling import places as places_module
 from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.output import Output
 from loomcard.policies.coupling.paper import beta, cost, probability
 from loomcard.policies.coupling.places import Places
 
@@ -34,9 +35,10 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     view = next(i.view for i in instances if i.queue.path != "root")
     places = Places(view, Options(kept_nodes=kept))
     reduce = next(a for a in view.asks if a.priority == REDUCE)
-    found = places.lists(reduce, lambda: data, 1, "salt")
+    output = Output(view, reduce.application, data, 1)
+    found = places.lists(reduce, output, "salt")
     with patch.object(places_module, "FEW", 0):  # as on a large cluster
-        assert places.lists(reduce, lambda: data, 1, "salt") == found
+        assert Places(view, places.options).lists(reduce, output, "salt") == found
     hop, where = Topology({}).hop, {n.number: (n.host, n.rack) for n in view.nodes}
     held = {(host, where[int(host[1:])][1]): amount for host, amount in data.items()}
     prices = {number: cost(held, hop, place) for number, place in where.items()}
@@ -46,7 +48,7 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     assert len(ranked) == min(kept, len(able))
     assert [prices[n] for n in ranked] == sorted(prices[n] for n in able)[: len(ranked)]
     for upto in (1, 2):  # lists that stop early begin alike
-        some = places.lists(reduce, lambda: data, 1, "salt", upto=upto)
+        some = places.lists(reduce, output, "salt", upto=upto)
         assert some[:upto] == found[:upto]
 
 
@@ -62,7 +64,8 @@ def test_what_is_kept_of_costs_follows_data_and_nodes(few):
     reduce = next(a for a in view.asks if a.priority == REDUCE)
 
     def nearest(data, version):
-        return places.lists(reduce, lambda: data, version, "salt")[0][0].host
+        output = Output(view, reduce.application, data, version)
+        return places.lists(reduce, output, "salt")[0][0].host
 
     with patch.object(places_module, "FEW", few):
         assert nearest({"n1": 1}, 1) == "n1"
@@ -81,7 +84,8 @@ def test_equal_costs_are_drawn_anew_for_each_candidate():
     view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
     reduce = next(a for a in view.asks if a.priority == REDUCE)
     places = Places(view, Options())
-    firsts = [places.lists(reduce, dict, 0, f"job/{n}")[0][0].number for n in range(10)]
+    output = Output(view, reduce.application, {}, 0)
+    firsts = [places.lists(reduce, output, f"job/{n}")[0][0].number for n in range(10)]
     assert len(set(firsts)) > 3
 
 

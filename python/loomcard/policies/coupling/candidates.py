@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 
 from loomcard import Ask, Node, Plan, Shape, fits
 from loomcard.advanced import draw
@@ -133,8 +132,7 @@ class Candidates:
     def lists(self, job_id: str) -> Lists[Node]:
         """See ``Reduces``; ties are drawn once each time the job is chosen."""
         job, waiting, n = self.jobs.eligible[job_id], self._waiting, self.view.node_count
-        own, chosen = self.memory.jobs[job_id], self.memory.beats - waiting.wait
-        round_ = waiting.round(n)
+        chosen, round_ = self.memory.beats - waiting.wait, waiting.round(n)
         ask = next((ask for ask in job.reduces if self._able(ask, self._known)), job.reduces[0])
         if self._here.number not in self.places.rooms.of((ask.size, ask.label)):
             return [], [], []  # the node is in none of them
@@ -143,10 +141,10 @@ class Candidates:
         facts, listed = self._facts(job) if ask is job.reduces[0] else None, self.places.listed()
         kept = listed.get((job_id, chosen))
         same = facts is None or (kept is not None and kept.facts == facts)
-        if same and self.places.are_taken(self._here, ask, own.version, salt, used, round_):
+        output = self.jobs.output(job.app)
+        if same and self.places.are_taken(self._here, ask, output, salt, used, round_):
             return [], [], []
-        data = partial(self.jobs.data, job.app, self.memory)
-        lists = self.places.lists(ask, data, own.version, salt, used, round_)
+        lists = self.places.lists(ask, output, salt, used, round_)
         if spread and not lists[0]:  # a reduce of the job runs on every node with room
             waiting.wait = 3 * n
         elif facts is not None:

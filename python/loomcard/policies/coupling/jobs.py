@@ -4,9 +4,8 @@ where finished maps have left their output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from json import loads
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from loomcard import (
@@ -32,6 +31,7 @@ from loomcard import (
 from loomcard.advanced import AskKey, read_dag
 from loomcard.policies.coupling.early import EarlyReduces, Held, Move
 from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.output import Output
 from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch
 
 MAP_PRIORITIES = frozenset({5, 19, 20})
@@ -39,8 +39,6 @@ MAP_PRIORITIES = frozenset({5, 19, 20})
 REDUCE_PRIORITY = 10
 MOST_DOUBLED = 8
 """How often at most the time doubles in which others go before a job that gave up."""
-OUTPUT_HINT = "loomcard.map_output_bytes"
-"""JSON, host to bytes: how much output one finished map leaves on that host."""
 
 
 Demand = tuple[Resource, str, str]
@@ -66,6 +64,13 @@ class JobMemory:
     """The last probability of a map to start on the node of a heartbeat."""
     stuck_ms: int | None = None
     """Since when none of its maps runs or finds room, while its reduces run."""
+
+    def row(self) -> dict[str, Any]:
+        """Return a copy by field, in a tenth of the time of ``asdict``: ``finished`` is long."""
+        return {name: getattr(self, name) for name in FIELDS} | {"finished": dict(self.finished)}
+
+
+FIELDS = [each.name for each in fields(JobMemory)]
 
 
 @dataclass(slots=True)
@@ -173,7 +178,7 @@ class Jobs:
         self._reduces_on: dict[str, set[int]] = {}
         self._early = EarlyReduces(view, options.early_share)
         self._stated: dict[str, tuple[int, int]] = {}
-        self._bytes: dict[str, dict[str, float]] = {}
+        self._outputs: dict[str, Output] = {}
         self._capacity_version = -1
         self._memory: Memory | None = None
 
@@ -182,6 +187,7 @@ class Jobs:
         self._early.free.clear()
         if memory is not self._memory:  # another one, after a plan that came too late
             self._memory = memory
+            self._outputs.clear()
             self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
         for change in changes:
             if isinstance(change, ContainerCompleted):
@@ -213,6 +219,8 @@ class Jobs:
             host = container.node.host
             job.finished[host] = job.finished.get(host, 0) + 1
             job.version += 1
+            if app.id in self._outputs:
+                self._outputs[app.id].finish(host)
         elif container.ask_key.priority == REDUCE_PRIORITY:
             job.reduces += 1
 
@@ -226,7 +234,7 @@ class Jobs:
 
     def _forget(self, memory: Memory, job_id: str) -> None:
         known: tuple[dict[str, Any], ...] = (memory.jobs, memory.excluded, self._stated)
-        for each in (*known, self._bytes, self._running, self._reduces_on):
+        for each in (*known, self._outputs, self._running, self._reduces_on):
             each.pop(job_id, None)
         self._drop(job_id)
 
@@ -351,17 +359,15 @@ class Jobs:
             stated = self._stated[app.id] = named.get("maps", 0), named.get("reduces", 0)
         return stated
 
-    def data(self, app: Application, memory: Memory) -> Mapping[str, float]:
-        """Return w_i(u), the intermediate data by host: bytes if a hint gives them for one map,
-        otherwise finished maps.
-        """
-        finished = memory.jobs[app.id].finished
-        if OUTPUT_HINT in app.hints and app.id not in self._bytes:
-            self._bytes[app.id] = bytes_of(app.hints[OUTPUT_HINT])
-        each = self._bytes.get(app.id, {})
-        known = [amount for amount in each.values() if amount > 0]
-        usual = sum(known) / len(known) if known else 1.0
-        return {host: count * each.get(host, usual) for host, count in finished.items()}
+    def output(self, app: Application) -> Output:
+        """Return w_i(u), where the job's finished maps have left their output."""
+        assert self._memory is not None
+        own, found = self._memory.jobs[app.id], self._outputs.get(app.id)
+        now = own.version, self.view.capacity_version
+        if found is None or (found.version, found.capacity_version) != now:
+            found = Output(self.view, app, own.finished, own.version)
+            self._outputs[app.id] = found
+        return found
 
 
 def maps_of(job: Job) -> list[Ask]:
@@ -390,13 +396,3 @@ def numbers_of(tags: Iterable[str]) -> Iterator[tuple[str, int]]:
         name, _, text = tag.partition("=")
         if name in ("maps", "reduces") and text.isdecimal() and len(text) < 10:
             yield name, int(text)
-
-
-def bytes_of(text: str) -> dict[str, float]:
-    """Return the hint of map output; empty if it cannot be right."""
-    try:
-        found = loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    rows = found.items() if isinstance(found, dict) else ()
-    return {host: float(n) for host, n in rows if type(n) in (int, float) and 0 <= n < 1e18}

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from itertools import filterfalse, islice
+from functools import cache, cached_property
+from heapq import heapify, heappop, heappush
+from itertools import islice
+from typing import Any
 
 from loomcard import Ask, ClusterView, Node
 from loomcard.advanced import AskKey, LazyOrder, RoomIndex, Topology, draw, pick
 from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.output import Output
 from loomcard.policies.coupling.paper import Lists, cost, ranked
 
-Data = Callable[[], Mapping[str, float]]
-"""w(u), the intermediate data of a job by host."""
 Inputs = dict[AskKey, int]
 FEW = 256
 """Up to so many nodes with room, only these are ranked, not all nodes."""
+RACK, REMOTE = Topology.HOPS["rack"], Topology.HOPS["remote"]
 COSTS_KEPT = 64
 """How many jobs' costs are kept: more than the candidates at a time on 5,000 nodes."""
 
@@ -38,45 +40,70 @@ class Listed:
 
 
 class Costs:
-    """Eq 1 of the nodes for the data of one job.
+    """Eq 1 of the nodes for the output of one job.
 
     Without ``distances`` it is the cost of all data from another rack, minus what is saved by data
     in the node's own rack and on the node itself (tests/policies/coupling/test_places.py).
     """
 
-    def __init__(self, places: Places, key: object, data: Mapping[str, float], salt: str) -> None:
-        self.key, self._places, self._data = key, places, data
+    def __init__(self, places: Places, output: Output, tie: Callable[[Node], float]) -> None:
+        self._places, self._output, self.tie = places, output, tie
+        self.key = output.version, output.capacity_version
         self.found: list[tuple[float, float, Node]] = []
         """The cheapest nodes with room as last looked up, with C_i(v) and the draw among equals."""
-        self.tie = cache(lambda node: draw(places.options.seed, f"{salt}/{node.id}", 0))
-        where = {(host, places.rack_of(host)): amount for host, amount in data.items()}
-        self._where, hops = where, Topology.HOPS
-        self._by_rack = dict.fromkeys(places.view.racks, hops["remote"] * sum(data.values()))
-        for (_, rack), amount in where.items():
-            if rack:  # empty for a host that is gone
-                self._by_rack[rack] -= (hops["remote"] - hops["rack"]) * amount
+        self._sorted: list[tuple[float, float, Node]] = []
 
     def of(self, node: Node) -> float:
         """Return C_i(v)."""
+        output = self._output
         if self._places.options.distances:
             return cost(self._where, self._places.topology.hop, (node.host, node.rack))
-        return self._by_rack[node.rack] - Topology.HOPS["rack"] * self._data.get(node.host, 0.0)
+        return self._of_rack(node.rack) - RACK * output.by_host.get(node.host, 0)
+
+    def _of_rack(self, rack: str) -> float:
+        """Return C_i of a node in the rack whose host has no data."""
+        return REMOTE * self._output.total - (REMOTE - RACK) * self._output.by_rack.get(rack, 0)
+
+    @cached_property
+    def _where(self) -> Mapping[tuple[str, str], int]:
+        output = self._output
+        first = ((host, output.racks_of(host), n) for host, n in output.by_host.items())
+        return {(host, racks[0] if racks else ""): n for host, racks, n in first}
 
     def before(self, node: Node) -> list[Node]:
         """Return those of ``found`` that rank before the node."""
         own = self.of(node)
         return [n for c, tie, n in self.found if c < own or (c == own and tie < self.tie(node))]
 
+    def every(self) -> Iterator[tuple[float, float, Node]]:
+        """Yield all nodes, with or without room, the cheapest first."""
+        yield from self._sorted
+        for row in self._rest:
+            self._sorted.append(row)
+            yield row
+
     @cached_property
-    def every(self) -> LazyOrder[Node]:
-        """All nodes, with or without room; nodes of a rack without data cost the same."""
-        places, view, data = self._places, self._places.view, self._data
+    def _rest(self) -> Iterator[tuple[float, float, Node]]:
+        places, view = self._places, self._places.view
         if places.options.distances:
-            return LazyOrder([(self.of(n), [n]) for n in view.nodes], self.tie)
-        rest = partial(filterfalse, lambda n: n.host in data)
-        rows = [(self._by_rack[r], rest(places.nodes(view.racks[r]))) for r in view.racks]
-        near = (n for host in data for n in places.nodes(view.hosts.get(host, ())))
-        return LazyOrder([*rows, *((self.of(n), [n]) for n in near)], self.tie)
+            return iter(LazyOrder([(self.of(n), [n]) for n in view.nodes], self.tie))
+        return self._by_rack()
+
+    def _by_rack(self) -> Iterator[tuple[float, float, Node]]:
+        """Yield all nodes, the cheapest first; look at a rack's when its best may be the next."""
+        places, racks, most = self._places, self._places.view.racks, self._output.most
+        heap: list[tuple[float, float, int, Any]] = [
+            (self._of_rack(rack) - RACK * most.get(rack, 0), -1.0, number, rack)
+            for number, rack in enumerate(racks)
+        ]
+        heapify(heap)
+        while heap:
+            price, tie, _, next_ = heappop(heap)
+            if isinstance(next_, Node):
+                yield price, tie, next_
+            else:
+                for node in places.nodes(racks[next_]):
+                    heappush(heap, (self.of(node), self.tie(node), node.number, node))
 
 
 class Places:
@@ -105,18 +132,17 @@ class Places:
         return self._listed
 
     def lists(
-        self, ask: Ask, data: Data, version: int, salt: str,
+        self, ask: Ask, output: Output, salt: str,
         used: AbstractSet[int] = frozenset(), upto: int = 3,
     ) -> Lists[Node]:  # fmt: skip
         """Return L1, L2 and L3 of a reduce among the nodes with room that are not ``used``.
 
-        Ties are drawn by ``salt``. ``version`` changes with the ``data``. Lists after ``upto`` are
-        left out.
+        Ties are drawn by ``salt``. Lists after ``upto`` are left out.
         """
         able = self.rooms.of((ask.size, ask.label))
-        costs = self._costs_of(data, version, salt)
+        costs = self._costs_of(output, salt)
         few = ((costs.of(n), [n]) for n in self.nodes(able))
-        every = LazyOrder(few, costs.tie) if len(able) <= FEW else costs.every
+        every = LazyOrder(few, costs.tie) if len(able) <= FEW else costs.every()
         rows = (
             r for r in every if r[2].number in able and suits(ask, r[2]) and r[2].number not in used
         )
@@ -128,13 +154,13 @@ class Places:
         return {node.number for _, _, node in self._costs[salt].found}
 
     def are_taken(
-        self, node: Node, ask: Ask, version: int, salt: str, used: AbstractSet[int], upto: int
+        self, node: Node, ask: Ask, output: Output, salt: str, used: AbstractSet[int], upto: int
     ) -> bool:
         """Return whether the nodes that ``lists`` found last still take all places before the
         node's. Then the node is in none of the lists, and it costs less to know than they do.
         """
         costs, able = self._costs.get(salt), self.rooms.of((ask.size, ask.label))
-        if costs is None or costs.key != (version, self.view.capacity_version):
+        if costs is None or costs.key != (output.version, self.view.capacity_version):
             return False
         still = (n for n in costs.before(node) if n.number in able and suits(ask, n))
         return sum(n.number not in used for n in still) >= self._most(upto)
@@ -144,10 +170,12 @@ class Places:
         kept = self.options.kept_nodes
         return min(kept, (1, 3, kept)[upto - 1])
 
-    def _costs_of(self, data: Data, version: int, salt: str) -> Costs:
-        key, found = (version, self.view.capacity_version), self._costs.pop(salt, None)
-        if found is None or found.key != key:
-            found = Costs(self, key, data(), salt)
+    def _costs_of(self, output: Output, salt: str) -> Costs:
+        found = self._costs.pop(salt, None)
+        if found is None or found.key != (output.version, self.view.capacity_version):
+            seed = self.options.seed
+            tie = found.tie if found else cache(lambda node: draw(seed, f"{salt}/{node.id}", 0))
+            found = Costs(self, output, tie)
         self._costs[salt] = found  # most recently used is last
         if len(self._costs) > COSTS_KEPT:
             del self._costs[next(iter(self._costs))]
@@ -156,10 +184,6 @@ class Places:
     def nodes(self, numbers: Iterable[int]) -> Iterable[Node]:
         """Return the live nodes of these numbers."""
         return filter(None, map(self.view.node, numbers))
-
-    def rack_of(self, host: str) -> str:
-        """Return the rack of a host's first node; "" if it has no node now."""
-        return next((node.rack for node in self.nodes(self.view.hosts.get(host, ()))), "")
 
     def peeked(self, ask: Ask, node: Node, salt: str, inputs: Inputs) -> tuple[int, int, int]:
         """Return K1, K2 and K of ``peek``: of all nodes, or of ``peeked_nodes`` nodes drawn by
