@@ -8,7 +8,7 @@ replay would then differ from the run.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
@@ -28,18 +28,20 @@ def encode(value: Any) -> Any:
         return value
     if isinstance(value, list):
         return _each(value)
+    if isinstance(value, dict):
+        return {"is": "dict", "of": list(map(list, zip(_each(value), _each(value.values()))))}  # noqa: B905
     kind, items = _parts(value)
     return {"is": kind, "of": _each(items)}
 
 
-def _each(items: Iterable[Any]) -> list[Any]:
-    # A memory can have thousands of numbers, and a call for each would hold up a round.
+def _each(items: Collection[Any]) -> list[Any]:
+    # A memory can have millions of numbers, and a look at each in Python would hold up a round.
+    if _PLAIN.issuperset(map(type, items)):
+        return list(items)
     return [item if type(item) in _PLAIN else encode(item) for item in items]
 
 
-def _parts(value: Any) -> tuple[str, Iterable[Any]]:
-    if isinstance(value, dict):
-        return "dict", [list(pair) for pair in value.items()]
+def _parts(value: Any) -> tuple[str, Collection[Any]]:
     if isinstance(value, set | frozenset):
         return type(value).__name__, sorted(value)
     if isinstance(value, tuple):

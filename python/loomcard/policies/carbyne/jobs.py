@@ -208,7 +208,7 @@ class Jobs:
             job.limit_use(sizes)
             ready = plan(
                 job, sizes, self.capacity, now_ms, options.tolerance_ms, options.most_steps,
-                firm=options.loan == "guarded",
+                firm=options.loan == "guarded", altruist=options.altruism >= 1,
             )  # fmt: skip
             if ready is not None:
                 again = self.stale[app] = (ready, app.number, app)

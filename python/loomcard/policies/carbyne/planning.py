@@ -26,13 +26,14 @@ QUICK_WAVES = 20
 
 def plan(
     job: Job, sizes: Sequence[Vector], capacity: Vector, now_ms: int, tolerance_ms: int,
-    most: int, *, firm: bool = False,
+    most: int, *, firm: bool = False, altruist: bool = False,
 ) -> float | None:  # fmt: skip
     """Plan a job, unless almost nothing happened since the last time. Return when (in ms) to look
     again if nothing else happens; None: not at all.
 
     ``sizes``: of one task of each stage; ``most``: steps that its schedule may take;
-    ``firm``: a plan stays while share and estimates do, because loans rely on it.
+    ``firm``: a plan stays while share and estimates do, because loans rely on it; ``altruist``:
+    nobody needs its packed schedule, which then is not kept.
     """
     old, share = job.plan, job.own_share()
     moved, reset = _moved(job, old, share)
@@ -57,7 +58,8 @@ def plan(
     made = {
         "share": share, "durations": list(job.durations), "deadline": now_ms + found.end,
         "planned": now_ms,
-        "late": columns(found.late, now_ms), "forward": columns(found.forward, now_ms),
+        "late": columns(found.late, now_ms),
+        "forward": columns([] if altruist else found.forward, now_ms),
         "waiting": list(job.waiting), "seen": [*job.waiting, *job.done],
     }  # fmt: skip
     if old is not None and not reset and made["deadline"] > old["deadline"] + EPS * found.end:
