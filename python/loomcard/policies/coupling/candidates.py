@@ -32,13 +32,19 @@ class Candidates:
         memory, n = self.memory, self.view.node_count
         self._here, self._known = node, {}
         memory.beats += counts
+        candidates = memory.candidates(self.options.candidates(n))
+        if not self.jobs.eligible:
+            for waiting in candidates if counts else ():
+                if waiting.candidate is not None:
+                    waiting.reset()  # as Algorithm 2 does with each, and then finds no other job
+            return []
         chosen, allowed = not counts, []
         full = not any(
             fits(size, node.room) for size, label in self.jobs.reduce_shapes if node.takes(label)
         )
         eligible, listed = self.jobs.eligible, self.places.listed()
         number, beats = node.number, memory.beats
-        for waiting in memory.candidates(self.options.candidates(n)):
+        for waiting in candidates:
             job_id, wait = waiting.candidate, waiting.wait + counts
             lists = listed.get((job_id, beats - wait))
             if lists is not None and wait <= lists.last and self._without(lists, job_id, number):
