@@ -154,7 +154,9 @@ class RoomIndex:
         self._moved: dict[int, None] = {}
 
     def moved(self) -> list[int]:
-        """Return the nodes that entered or left one of the sets since the last call."""
+        """Return the numbers of the nodes that entered or left one of the sets since the last call,
+        also because a set was dropped. There is one caller.
+        """
         self._update()
         moved = list(self._moved)
         self._moved.clear()

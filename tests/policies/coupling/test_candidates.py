@@ -168,6 +168,43 @@ def test_the_next_node_is_first_as_soon_as_the_first_is_full():
     assert reduces(beat(made, 1, 3)) == [1]
 
 
+def test_of_two_sizes_the_one_that_fits_outside_lent_room_is_looked_at():
+    """Nodes 1 and 2 lend idle room, in which the large reduce fits. Outside it only the small one
+    does, on node 3, where the job's output is.
+    """
+    made = coupling()
+    for node, rack in ((1, "/a"), (2, "/b")):
+        made.add_node(node, 8 * 1024, 8, rack=rack, label="x", shared=True)
+    made.add_node(3, *SLOT, rack="/a")
+    job(made, 1, 1, 2)
+    beat(made, 3)
+    finish(made, 1)
+    made.ask(1, 1, (4 * 1024, 4), REDUCE, request_id=1)
+    made.ask(1, 1, SLOT, REDUCE, request_id=2)
+    assert [beat(made, node) for node in (2, 2, 3)] == [[], [], [(1, REDUCE, 3)]]
+
+
+def test_another_memory_has_lists_of_its_own():
+    """After a late plan heartbeats and finished maps are counted anew, from what was saved, and may
+    come to the same numbers again: first the output is on node 1, then, once more, on node 2.
+    """
+    made = coupling(2, 2, 2, 2)
+    job(made, 1, 2, 1, hosts={"n1": 1, "n2": 1}, racks={"/a": 1, "/b": 1})
+    beat(made, 1)
+    beat(made, 2)
+    made.ask(1, 1, SLOT, REDUCE)
+    made.round(2_000)  # saves
+    made.add_app(2)
+    for node in (1, 2):
+        made.ask(2, 1)
+        made.round(late=True)
+        made.ask(2, 0)
+        finish(made, 1, node=node)
+        if node == 1:
+            assert [beat(made, 4), beat(made, 4)] == [[], []]
+    assert [beat(made, 4), beat(made, 2)] == [[], [(1, REDUCE, 2)]]
+
+
 @pytest.mark.slow
 def test_contract():
     check_contract(SEVERAL)

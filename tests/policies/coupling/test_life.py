@@ -38,7 +38,7 @@ def _looks(monkeypatch: pytest.MonkeyPatch) -> None:
         used = self.jobs.reduces_on(job.app) if self.options.lists == "open" else frozenset()
         assert used <= {c.node.number for c in job.app.containers}
         places, own = Places(self.view, self.options), memory.jobs[job_id]
-        output = Output(self.view, job.app, own.finished, own.version)
+        output = Output(self.view, {}, own.finished, own.version)
         kept = self.jobs.output(job.app)
         assert (kept.by_host, kept.by_rack, kept.most) == (
             output.by_host, output.by_rack, output.most

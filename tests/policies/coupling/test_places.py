@@ -35,7 +35,7 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     view = next(i.view for i in instances if i.queue.path != "root")
     places = Places(view, Options(kept_nodes=kept))
     reduce = next(a for a in view.asks if a.priority == REDUCE)
-    output = Output(view, reduce.application, data, 1)
+    output = Output(view, {}, data, 1)
     found = places.lists(reduce, output, "salt")
     with patch.object(places_module, "FEW", 0):  # as on a large cluster
         assert Places(view, places.options).lists(reduce, output, "salt") == found
@@ -64,7 +64,7 @@ def test_what_is_kept_of_costs_follows_data_and_nodes(few):
     reduce = next(a for a in view.asks if a.priority == REDUCE)
 
     def nearest(data, version):
-        output = Output(view, reduce.application, data, version)
+        output = Output(view, {}, data, version)
         return places.lists(reduce, output, "salt")[0][0].host
 
     with patch.object(places_module, "FEW", few):
@@ -84,7 +84,7 @@ def test_equal_costs_are_drawn_anew_for_each_candidate():
     view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
     reduce = next(a for a in view.asks if a.priority == REDUCE)
     places = Places(view, Options())
-    output = Output(view, reduce.application, {}, 0)
+    output = Output(view, {}, {}, 0)
     firsts = [places.lists(reduce, output, f"job/{n}")[0][0].number for n in range(10)]
     assert len(set(firsts)) > 3
 

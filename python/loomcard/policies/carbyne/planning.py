@@ -33,7 +33,7 @@ def plan(
 
     ``sizes``: of one task of each stage; ``most``: steps that its schedule may take;
     ``firm``: a plan stays while share and estimates do, because loans rely on it; ``altruist``:
-    nobody needs its packed schedule, which then is not kept.
+    nobody reads its packed schedule, so it is not kept.
     """
     old, share = job.plan, job.own_share()
     moved, reset = _moved(job, old, share)
@@ -55,15 +55,16 @@ def plan(
         job.plan = job.known["plan"] = None
         job.known["too_long"] = sum(job.waiting)
         return None
+    late, forward = columns(found.late, now_ms), columns(found.forward, now_ms)
     made = {
         "share": share, "durations": list(job.durations), "deadline": now_ms + found.end,
-        "planned": now_ms,
-        "late": columns(found.late, now_ms),
-        "forward": columns([] if altruist else found.forward, now_ms),
+        "planned": now_ms, "late": late, "forward": [[], [], []] if altruist else forward,
+        "waves": max(len(late[0]), len(forward[0])),
         "waiting": list(job.waiting), "seen": [*job.waiting, *job.done],
     }  # fmt: skip
     if old is not None and not reset and made["deadline"] > old["deadline"] + EPS * found.end:
         made |= {key: old[key] for key in ("deadline", "late", "forward", "waiting")}
+        made["waves"] = _waves(old)
     job.plan = job.known["plan"] = made
     return None
 
@@ -79,8 +80,13 @@ def _pause_ms(old: dict[str, Any]) -> float:
 
     A schedule costs as the square of its waves, and an AM may change its asks at any time.
     """
-    waves = max(len(old["late"][0]), len(old["forward"][0]))
-    return max(0, waves - QUICK_WAVES) ** 2 / 5
+    return max(0, _waves(old) - QUICK_WAVES) ** 2 / 5
+
+
+def _waves(plan: dict[str, Any]) -> int:
+    """Return how many waves its schedules have, at most; plans in older journals do not say."""
+    counted = plan.get("waves") or max(len(plan["late"][0]), len(plan["forward"][0]))
+    return int(counted)
 
 
 def _moved(job: Job, old: dict[str, Any] | None, share: Vector) -> tuple[bool, bool]:

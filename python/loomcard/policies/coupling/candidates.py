@@ -84,10 +84,13 @@ class Candidates:
         return job is not None and job is lists.job
 
     def _facts(self, job: Job) -> object:
-        """Return what its lists depend on beside the nodes' room; None if on more than that."""
+        """Return what its lists depend on beside the nodes' room; None if on more: of asks of
+        several sizes the first that fits is looked at.
+        """
         ask, version = job.reduces[0], self.memory.jobs[job.app.id].version
-        facts = ask.size, ask.label, version, self.jobs.reduces_on(job.app)
-        return facts if plain(ask) else None
+        if len(job.reduces) > 1 or not plain(ask):
+            return None
+        return ask.size, ask.label, version, self.jobs.reduces_on(job.app)
 
     def may(self, job_id: str) -> bool:
         """See ``Reduces``."""
@@ -144,11 +147,11 @@ class Candidates:
             return [], [], []  # the node is in none of them
         salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
         used = self.jobs.reduces_on(job.app) if spread else frozenset[int]()
-        facts, listed = self._facts(job) if ask is job.reduces[0] else None, self.places.listed()
-        kept = listed.get((job_id, chosen))
-        same = facts is None or (kept is not None and kept.facts == facts)
-        output = self.jobs.output(job.app)
-        if same and self.places.are_taken(self._here, ask, output, salt, used, round_):
+        facts, listed = self._facts(job), self.places.listed()
+        kept, output = listed.get((job_id, chosen)), self.jobs.output(job.app)
+        # Lists are found at least once, so that later looks can be spared.
+        found = facts is None or (kept is not None and kept.facts == facts)
+        if found and self.places.are_taken(self._here, ask, output, salt, used, round_):
             return [], [], []
         lists = self.places.lists(ask, output, salt, used, round_)
         if spread and not lists[0]:  # a reduce of the job runs on every node with room

@@ -31,7 +31,7 @@ from loomcard import (
 from loomcard.advanced import AskKey, read_dag
 from loomcard.policies.coupling.early import EarlyReduces, Held, Move
 from loomcard.policies.coupling.options import Options
-from loomcard.policies.coupling.output import Output
+from loomcard.policies.coupling.output import Output, sizes_of
 from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch
 
 MAP_PRIORITIES = frozenset({5, 19, 20})
@@ -182,10 +182,12 @@ class Jobs:
         self._capacity_version = -1
         self._memory: Memory | None = None
 
-    def note(self, memory: Memory, changes: Iterable[Event]) -> None:
-        """Note the events since the last call, mainly what has ended."""
+    def note(self, memory: Memory, changes: Iterable[Event]) -> bool:
+        """Note the events since the last call, mainly what has ended. Return whether the memory is
+        another one, as after a plan that came too late.
+        """
         self._early.free.clear()
-        if memory is not self._memory:  # another one, after a plan that came too late
+        if anew := memory is not self._memory:
             self._memory = memory
             self._outputs.clear()
             self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
@@ -203,6 +205,7 @@ class Jobs:
                 self._count_again(change.container.application.id)
             elif isinstance(change, Refused) and change.ask is not None:
                 self._count_again(change.ask.application.id)
+        return anew
 
     def _count_again(self, job_id: str) -> None:
         self._running.pop(job_id, None)
@@ -228,7 +231,7 @@ class Jobs:
         """Forget the maps that finished on the host: their output is lost, the AM reruns them."""
         for job_id, job in memory.jobs.items():
             if job.finished.pop(host, 0):
-                job.version += 1
+                job.version += 1  # so that its output is built again
                 if job_id in self.by_id:  # not in the first call, which looks at all jobs
                     self._changed[self.by_id[job_id].app] = None
 
@@ -307,8 +310,8 @@ class Jobs:
         return job
 
     def reduces_on(self, app: Application) -> set[int]:
-        """Return the numbers of the nodes on which its reduces run: the same set until one starts
-        or ends.
+        """Return the numbers of the nodes on which its reduces run: the same set, unchanged, until
+        one starts or ends.
         """
         found = self._reduces_on.get(app.id)
         if found is None:
@@ -365,7 +368,8 @@ class Jobs:
         own, found = self._memory.jobs[app.id], self._outputs.get(app.id)
         now = own.version, self.view.capacity_version
         if found is None or (found.version, found.capacity_version) != now:
-            found = Output(self.view, app, own.finished, own.version)
+            sizes = sizes_of(app) if found is None else found.sizes
+            found = Output(self.view, sizes, own.finished, own.version)
             self._outputs[app.id] = found
         return found
 

@@ -14,18 +14,18 @@ OUTPUT_HINT = "loomcard.map_output_bytes"
 class Output:
     """w(u), a job's intermediate data by host, and its sums by rack, kept as maps finish.
 
-    It is in bytes if the hint gives them for one map, otherwise in finished maps. Amounts are
-    integers, so that sums are the same in any order.
+    ``sizes``: the bytes of one map, by host, if a hint gives them; otherwise finished maps are
+    counted. Amounts are integers, so that sums by rack are the same in any order.
     """
 
     def __init__(
-        self, view: ClusterView, app: Application, finished: Mapping[str, int], version: int
+        self, view: ClusterView, sizes: Mapping[str, int], finished: Mapping[str, int], version: int
     ) -> None:
         self._view, self.capacity_version = view, view.capacity_version
         self.version = version
-        """Changes with each finished map."""
-        self._sizes = bytes_of(app.hints[OUTPUT_HINT]) if OUTPUT_HINT in app.hints else {}
-        known = [size for size in self._sizes.values() if size > 0]
+        """As in the job's memory, with which it is built again if they differ."""
+        self.sizes = sizes
+        known = [size for size in sizes.values() if size > 0]
         self._usual = max(1, round(sum(known) / len(known))) if known else 1
         self.total = 0
         self.by_host: dict[str, int] = {}
@@ -42,7 +42,7 @@ class Output:
         self._add(host, 1)
 
     def _add(self, host: str, maps: int) -> None:
-        amount = maps * self._sizes.get(host, self._usual)
+        amount = maps * self.sizes.get(host, self._usual)
         held = self.by_host[host] = self.by_host.get(host, 0) + amount
         self.total += amount
         racks = self.racks_of(host)
@@ -57,10 +57,10 @@ class Output:
         return [node.rack for node in nodes if node is not None]
 
 
-def bytes_of(text: str) -> dict[str, int]:
-    """Return the hint of map output; empty if it cannot be right."""
+def sizes_of(app: Application) -> dict[str, int]:
+    """Return the hint of map output, in whole bytes; empty if it cannot be right."""
     try:
-        found = loads(text)
+        found = loads(app.hints.get(OUTPUT_HINT, "{}"))
     except (ValueError, RecursionError):
         return {}
     rows = found.items() if isinstance(found, dict) else ()

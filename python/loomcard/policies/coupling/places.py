@@ -21,7 +21,7 @@ FEW = 256
 """Up to so many nodes with room, only these are ranked, not all nodes."""
 RACK, REMOTE = Topology.HOPS["rack"], Topology.HOPS["remote"]
 COSTS_KEPT = 64
-"""How many jobs' costs are kept: more than the candidates at a time on 5,000 nodes."""
+"""How many candidates' costs and lists are kept: more than there are at a time on 5,000 nodes."""
 
 
 @dataclass(slots=True)
@@ -29,9 +29,10 @@ class Listed:
     """The nodes in a candidate's lists, as long as its round lasts and they keep their room."""
 
     facts: object
-    """What the lists depend on of the job."""
+    """What of the job the lists depend on."""
     job: object
-    """The job when the facts were compared last."""
+    """The job when the facts were compared last: they are not compared again for the same object.
+    """
     last: int
     """The last heartbeat of the round, counted since the job was chosen."""
     moves: int
@@ -117,13 +118,23 @@ class Places:
         self._capacity = -1
         self.moves = 0
         self.moved: dict[int, int] = {}
-        """When a node last got room or had none left, by the value of ``moves``."""
+        """When a node last got room, or had none left, for a shape, by the value of ``moves``."""
+
+    def forget(self) -> None:
+        """Forget costs and lists, because versions and heartbeats are counted anew."""
+        self._costs.clear()
+        self._listed.clear()
 
     def listed(self) -> dict[tuple[str | None, int], Listed]:
-        """Return the lists that are known, by job and the heartbeat at which it was chosen."""
-        if self._capacity != self.view.capacity_version or len(self._listed) > COSTS_KEPT:
+        """Return the lists that are known, by job and the heartbeat at which it was chosen, without
+        those of which a node has moved.
+        """
+        if self._capacity != self.view.capacity_version:
             self._listed.clear()
+            self.moved.clear()
             self._capacity = self.view.capacity_version
+        while len(self._listed) > COSTS_KEPT:
+            del self._listed[next(iter(self._listed))]
         for number in self.rooms.moved():
             self.moves += 1
             self.moved[number] = self.moves

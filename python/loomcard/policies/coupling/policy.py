@@ -51,7 +51,8 @@ class Coupling(Options):
         jobs = view.cache("jobs", lambda: Jobs(view, self))
         places = view.cache("places", lambda: Places(view, self))
         changes = view.changes
-        jobs.note(memory, changes)
+        if jobs.note(memory, changes):
+            places.forget()
         serving = Serving(plan, jobs, places, memory)
         for change in changes:
             if isinstance(change, Refused):
