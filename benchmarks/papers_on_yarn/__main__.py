@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=5, help="how many, where a part has several")
     parser.add_argument("--workload", choices=dress.WORKLOADS, help="of dress: only this one")
     parser.add_argument(
-        "--time-divided-by", type=int, help="of dress and coupling (10) and carbyne (20)"
+        "--time-divided-by", type=int, default=10, help="of dress, coupling and carbyne"
     )
     given = parser.parse_args(arguments)
     folder = given.out / "papers-reality"
@@ -52,7 +52,7 @@ def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         return coupling.fifty(folder, given.seeds, _notify)
     if part in coupling.WORKLOADS:
         seeds = range(given.seed, given.seed + given.seeds)
-        return coupling.compare(part, folder, seeds, given.time_divided_by or 10, _notify)
+        return coupling.compare(part, folder, seeds, given.time_divided_by, _notify)
     if part in CARBYNE:
         return _carbyne(part, folder, given)
     if part == "dress":
@@ -60,7 +60,7 @@ def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         held = measured_rate("virtual")
         seeds = range(given.seed, given.seed + given.seeds)
         found = [
-            dress.compare(name, folder, seeds, given.time_divided_by or 10, _notify)
+            dress.compare(name, folder, seeds, given.time_divided_by, _notify)
             for name in ([given.workload] if given.workload else dress.WORKLOADS)
         ]
         return {"held_per_second": round(held, 1), "workloads": found}
@@ -79,7 +79,7 @@ def _carbyne(part: str, folder: Path, given: argparse.Namespace) -> dict[str, An
         return carbyne.fifty(folder, given.seeds, _notify)
     seeds = range(given.seed, given.seed + given.seeds)
     gap_ms = carbyne.GAP_MS if part == "carbyne-online" else 0
-    by = given.time_divided_by or 20
+    by = given.time_divided_by
     return carbyne.compare(CARBYNE_ROWS[part], folder, seeds, by, _notify, gap_ms)
 
 
