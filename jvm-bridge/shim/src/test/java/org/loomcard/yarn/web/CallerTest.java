@@ -198,7 +198,8 @@ public final class CallerTest {
               Resource.newInstance(512, 1))));
       return fresh;
     });
-    RMAppAttempt attempt = awaitLaunched(manager.manager.getRMContext().getRMApps().get(id));
+    RMApp app = manager.manager.getRMContext().getRMApps().get(id);
+    RMAppAttempt attempt = awaitAttempt(app, RMAppAttemptState.LAUNCHED);
     UserGroupInformation master =
         UserGroupInformation.createRemoteUser(attempt.getAppAttemptId().toString());
     master.addTokenIdentifier(attempt.getAMRMToken().decodeIdentifier());
@@ -207,12 +208,15 @@ public final class CallerTest {
           RegisterApplicationMasterRequest.newInstance("localhost", 0, url));
       return null;
     });
+    // The dispatcher's thread records the URL; until then the proxy leads to the page of the RM.
+    awaitAttempt(app, RMAppAttemptState.RUNNING);
     return id;
   }
 
-  private static RMAppAttempt awaitLaunched(RMApp app) throws InterruptedException {
-    Until.waitUntil("the AM is launched", () -> app.getCurrentAppAttempt() != null
-        && app.getCurrentAppAttempt().getState() == RMAppAttemptState.LAUNCHED);
+  private static RMAppAttempt awaitAttempt(RMApp app, RMAppAttemptState wanted)
+      throws InterruptedException {
+    Until.waitUntil("the attempt is " + wanted, () -> app.getCurrentAppAttempt() != null
+        && app.getCurrentAppAttempt().getState() == wanted);
     return app.getCurrentAppAttempt();
   }
 }
