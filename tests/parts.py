@@ -2,6 +2,9 @@
 
 Each part writes to build/test/PART.log. A part that fails shows its log, the others run to their
 end, and the exit status is 1. Ctrl-C ends every part with all that it started; then it is 130.
+
+Where at most five tests fail, these run once more, on their own: on a busy machine a deadline can
+pass. The closing line names those that passed only then.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ QUICK = "not slow and not docker"
 PARTS: dict[str, dict[str, list[list[str]]]] = {
     "test": {
         "python": [[*PYTEST, "2", "-m", QUICK]],
-        "java": [[*MAVEN, "test"]],
+        "java": [[*MAVEN, "test", "-Dsurefire.rerunFailingTestsCount=1"]],
         "style": [["make", "-s", "lint"], ["make", "-s", "docs"]],
         "golden": [["make", "-s", "golden"]],
     },
@@ -59,6 +62,10 @@ PATIENCE_S = 30.0
 """Seconds within which a part must end after Ctrl-C."""
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 ITEMS = re.compile(r"workers \[(\d+) items\]")
+BAD = ("failed", "error", "errors")
+BROKEN = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?::[^\s\[@]+)", re.MULTILINE)
+"""The functions in pytest's summary of what failed, without their parameters."""
+FEW = 5
 DONE = re.compile(r"^([.sFExX]+)(?: +\[ *\d+%\])?$", re.MULTILINE)
 """A line of pytest's progress: a character for each test that has ended."""
 
@@ -74,6 +81,8 @@ class Part:
     status: int | None = None
     seconds: float = 0.0
     cpu_s: float = 0.0
+    again: tuple[str, ...] = ()
+    """The tests that failed and run once more."""
 
     @property
     def log(self) -> Path:
@@ -87,7 +96,9 @@ class Part:
             self.seconds = time.monotonic() - self.begin
             if (ended := self._ended()) is None:
                 return
-            if ended or not self.commands:
+            if ended and (once_more := self._once_more()):
+                self.commands.insert(0, once_more)
+            elif ended or not self.commands:
                 self.status = ended
                 return
         with self.log.open("ab") as out:
@@ -95,6 +106,18 @@ class Part:
                 self.commands.pop(0), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out,
                 stderr=subprocess.STDOUT, start_new_session=True, env=ENVIRONMENT,
             )  # fmt: skip
+
+    def _once_more(self) -> list[str]:
+        """Return the command that runs the few tests that failed once more; empty if none does."""
+        assert self.process is not None
+        args = self.process.args
+        if self.again or not isinstance(args, list) or args[: len(PYTEST)] != PYTEST:
+            return []
+        broken = tuple(dict.fromkeys(BROKEN.findall(self.log.read_text(errors="replace"))))
+        if not 0 < len(broken) <= FEW:
+            return []
+        self.again = broken
+        return [*PYTEST, "0", *args[len(PYTEST) + 1 :], *broken]
 
     def _ended(self) -> int | None:
         """Return the exit status of its command, if that has ended; add the CPU time of it and of
@@ -152,10 +175,26 @@ class Part:
                 found["passed"] += tests - errors - failures - skipped
             return found
         lines = self.log.read_text(errors="replace").splitlines()
-        closing = [line for line in lines if re.search(r" in \d+\.\d+s", line)]
-        for number, outcome in COUNTS.findall(closing[-1] if closing else ""):
-            found["failed" if outcome.startswith("error") else outcome] += int(number)
+        first, *second = [line for line in lines if re.search(r" in \d+\.\d+s", line)] or [""]
+        for number, outcome in COUNTS.findall(first):
+            found["failed" if outcome in BAD else outcome] += int(number)
+        if second and self.again:
+            left = sum(int(n) for n, outcome in COUNTS.findall(second[0]) if outcome in BAD)
+            found["passed"] += found["failed"] - left
+            found["failed"] = left
         return found
+
+    def late(self) -> list[str]:
+        """Return the names of the tests that passed only when they ran once more."""
+        if self.name == "java":
+            cases = [
+                case
+                for report in self._reports()
+                for case in ElementTree.parse(report).getroot().iter("testcase")  # noqa: S314
+            ]
+            flaky = [c for c in cases if any(each.tag.startswith("flaky") for each in c)]
+            return [f"{case.get('classname')}.{case.get('name')}" for case in flaky]
+        return list(self.again) if not self.counts()["failed"] else []
 
 
 def closing_line(parts: Sequence[Part], seconds: float) -> str:
@@ -173,6 +212,8 @@ def closing_line(parts: Sequence[Part], seconds: float) -> str:
         else f"{part.name} FAILED ({part.log.relative_to(ROOT)})"
         for part in parts
     )
+    late = ", ".join(name for part in parts for name in part.late())
+    detail += f"; passed only when run once more: {late}" if late else ""
     return f"{tests} in {seconds:.2f}s, {cpu_s:.0f} s of CPU ({detail})"
 
 
