@@ -240,7 +240,7 @@ def collect_garbage_less_often() -> None:
     A round waits while objects are walked, so the young ones are walked in small parts.
     """
     gc.freeze()
-    gc.set_threshold(2_000, 20, 2_500)
+    gc.set_threshold(2_000, 5, 10_000)
 
 
 if __name__ == "__main__":

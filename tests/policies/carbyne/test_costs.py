@@ -12,6 +12,7 @@ import pytest
 
 from carbyne_clusters import carbyne, stages
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
+from loomcard.policies.carbyne import planning
 from loomcard.policies.carbyne.policy import Carbyne
 from loomcard.testing.cluster import Cluster
 
@@ -161,3 +162,27 @@ def test_7_timers_do_not_lie_a_millisecond_apart():
     for i in range(100):
         made.ask(2, 1, SLOT, request_id=i + 1)
     assert woken(made, made.now + SECOND) <= 20
+
+
+def planned_again(made: Cluster, advance_ms: int) -> int:
+    """Return how many schedules a round makes."""
+    with patch.object(planning, "intra_job", wraps=planning.intra_job) as made_one:
+        made.commit(made.exchange(advance_ms))
+    return made_one.call_count
+
+
+@pytest.mark.parametrize(("tasks", "together"), [(400, 1), (40, 6)], ids=["long", "short"])
+def test_no_round_makes_the_long_schedules_of_several_jobs(tasks, together):
+    """All six jobs are planned again when the cluster shrinks, in order: a round makes one of the
+    schedules, unless they are short. None is forgotten.
+    """
+    made = carbyne(8, 8)
+    for number in range(1, 7):
+        made.add_app(number, hints={HINT: write_dag([DagStage("", 20, tasks, 1000, SLOT, [], 1)])})
+        made.ask(number, tasks, SLOT, request_id=1)
+    made.round()
+    made.now += 20 * SECOND
+    made.lose_node(2)
+    counts = [planned_again(made, 100) for _ in range(8)]
+    assert sum(counts) == 6
+    assert max(counts) == together

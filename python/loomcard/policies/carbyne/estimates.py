@@ -20,7 +20,7 @@ HEARTBEAT_MS = 1_000.0
 Memory = dict[str, Any]
 """Plain data: ``finished`` (see Estimates), ``runs`` (by user, application name and stage: tasks,
 ms in all), ``jobs`` (by application id: its demand, its plan, and since when which asks have had to
-start).
+start), ``rests`` (until when no job is planned again).
 """
 
 

@@ -25,7 +25,7 @@ from loomcard.policies.carbyne.asks import marks_asks, note_excess
 from loomcard.policies.carbyne.estimates import Learnt, Memory
 from loomcard.policies.carbyne.job import NEARLY, Job
 from loomcard.policies.carbyne.options import Options
-from loomcard.policies.carbyne.planning import MOVED, plan
+from loomcard.policies.carbyne.planning import MOVED, plan, rest_ms
 from loomcard.policies.carbyne.shares import Shares
 
 WORK_UNIT = 1_000_000
@@ -108,18 +108,23 @@ class Jobs:
         for app in concerned:
             if (one := self.by_app.get(app)) is not None:
                 self._refresh(view, one)
+        while (wish := self._stale_order.top()) is not None and wish[0] <= view.now_ms:
+            if self._rests(view):
+                break
+            self._refresh(view, self.by_app[wish[-1]])
 
     def _due(self, view: ClusterView, first: bool) -> Iterator[Application]:
-        """Yield the jobs that have a timer due, or may draw again whether they yield."""
+        """Yield the jobs of which a task must start, or that may draw again whether they yield."""
         if first and 0 < self.options.altruism < 1:
             yield from self.by_app
-        for order, kept, until in (
-            (self._stale_order, self.stale, view.now_ms),
-            (self._timer_order, self.timers, view.now_ms + self.options.tolerance_ms),
-        ):
-            while (timer := order.top()) is not None and timer[0] <= until:
-                yield timer[-1]
-                kept.pop(timer[-1])
+        until = view.now_ms + self.options.tolerance_ms
+        while (timer := self._timer_order.top()) is not None and timer[0] <= until:
+            yield timer[-1]
+            self.timers.pop(timer[-1])
+
+    def _rests(self, view: ClusterView) -> bool:
+        """Return whether no job is planned again yet, after the last long plan."""
+        return view.now_ms < int(self.memory.get("rests", 0))
 
     def next_ms(self) -> float:
         """Return when the next task of any job must start, in ms; inf: none is known."""
@@ -204,12 +209,15 @@ class Jobs:
                 job.level.leave(app)
             return
         if job.dag is not None and not job.marked:
-            sizes = self.learnt.sizes(app, job.dag)
+            sizes, before = self.learnt.sizes(app, job.dag), job.plan
             job.limit_use(sizes)
             ready = plan(
                 job, sizes, self.capacity, now_ms, options.tolerance_ms, options.most_steps,
                 firm=options.loan == "guarded", altruist=options.altruism >= 1,
+                rests=self._rests(view),
             )  # fmt: skip
+            if job.plan is not before:
+                self.memory["rests"] = now_ms + rest_ms(job.plan)
             if ready is not None:
                 again = self.stale[app] = (ready, app.number, app)
                 self._stale_order.push(again)

@@ -6,6 +6,7 @@ The memory has the plan, so that a replay decides in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from operator import gt
 from typing import Any
 
@@ -23,17 +24,23 @@ the time to its deadline has passed."""
 QUICK_WAVES = 20
 """A plan with at most so many waves is made without a pause."""
 
+LONG_WAVES, REST_MS = 100, 0.1
+"""After a plan with more waves, no job is planned again for so many ms for each of them: then a
+container waits for one plan, and not for those of all jobs whose estimates changed at once.
+"""
+
 
 def plan(
     job: Job, sizes: Sequence[Vector], capacity: Vector, now_ms: int, tolerance_ms: int,
-    most: int, *, firm: bool = False, altruist: bool = False,
+    most: int, *, firm: bool = False, altruist: bool = False, rests: bool = False,
 ) -> float | None:  # fmt: skip
     """Plan a job, unless almost nothing happened since the last time. Return when (in ms) to look
     again if nothing else happens; None: not at all.
 
     ``sizes``: of one task of each stage; ``most``: steps that its schedule may take;
     ``firm``: a plan stays while share and estimates do, because loans rely on it; ``altruist``:
-    nobody reads its packed schedule, so it is not kept.
+    nobody reads its packed schedule, so it is not kept; ``rests``: only a job without a plan gets
+    one now.
     """
     old, share = job.plan, job.own_share()
     moved, reset = _moved(job, old, share)
@@ -49,6 +56,8 @@ def plan(
         ready_ms = old["planned"] + PROGRESS * (old["deadline"] - old["planned"])
         if stays and (firm or now_ms < ready_ms):
             return None if firm else float(ready_ms)
+        if rests:
+            return float(now_ms)
     try:
         found = intra_job(job.stages(sizes, now_ms), share, capacity, tolerance_ms, most)
     except TooLongError:  # it takes all that fits the share, as a job without a DAG does
@@ -73,6 +82,12 @@ def columns(waves: Sequence[Wave], now_ms: int) -> list[list[Any]]:
     """Return three lists for the waves to start, in order: start in ms, stage, and tasks."""
     rows = [wave for wave in sorted(waves) if not wave.pinned]
     return [[now_ms + w.start for w in rows], [w.stage for w in rows], [w.tasks for w in rows]]
+
+
+def rest_ms(plan: dict[str, Any] | None) -> int:
+    """Return for how many ms no job is planned again after this plan."""
+    waves = 0 if plan is None else _waves(plan)
+    return ceil(REST_MS * waves) if waves > LONG_WAVES else 0
 
 
 def _pause_ms(old: dict[str, Any]) -> float:
