@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "build" / "test"
 BIN = Path(sys.executable).parent
 MAVEN = ["mvn", "-q", "-B", "-Dstyle.color=never", "-f", "jvm-bridge"]
-PYTEST = [str(BIN / "pytest"), "-n"]
+PYTEST = [str(BIN / "pytest"), "--durations=60", "--durations-min=5", "-n"]
 QUICK = "not slow and not docker"
 PARTS: dict[str, dict[str, list[list[str]]]] = {
     "test": {
@@ -41,7 +41,7 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
         # The lines do not run beside other tests: each is a cluster with its jobs.
         "python": [
             # Two of three workers wait for a cluster.
-            [*PYTEST, "3", "-m", f"not ({QUICK})", "--durations=60", "--durations-min=10"],
+            [*PYTEST, "3", "-m", f"not ({QUICK})"],
             [sys.executable, "tests/lines.py", "3.1", "3.3", "3.5"],
         ],
         "java": [
