@@ -67,3 +67,15 @@ def test_a_difference_names_journal_policy_round_and_both_decisions(golden, tmp_
     assert "node=99" in recorded
     assert "node=" in now.replace("node=99", "")
     assert last.endswith("1 of 1 journals differ")
+
+
+def test_a_policy_that_cannot_be_loaded_is_a_difference(golden, tmp_path):
+    """The script does not wait for its worker, whose error cannot be sent to another process."""
+    text = lzma.decompress((GOLDEN / "journals" / FILE).read_bytes()).decode()
+    changed, count = re.subn(r"\bdrf\b", "gone", text)
+    assert count
+    (tmp_path / "swap").mkdir()
+    (tmp_path / FILE).write_bytes(lzma.compress(changed.encode()))
+    status, said = golden()
+    assert status == 1
+    assert "swap/drf.jsonl.xz: cannot be replayed: PolicyNotFoundError: " in said

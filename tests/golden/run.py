@@ -29,6 +29,8 @@ def replayed(path: Path) -> tuple[int, list[str]]:
         found = first_difference(segment)
     except JournalError as error:
         return 0, [str(error)]
+    except Exception as error:  # some cannot be sent to another process, and the pool would wait
+        return 0, [f"cannot be replayed: {type(error).__name__}: {error}"]
     if found is None:
         return len(segment.rounds), []
     policy = path.name.removesuffix(SUFFIX).partition("-")[0]
