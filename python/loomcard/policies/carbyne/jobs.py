@@ -216,8 +216,8 @@ class Jobs:
                 firm=options.loan == "guarded", altruist=options.altruism >= 1,
                 rests=self._rests(view),
             )  # fmt: skip
-            if job.plan is not before:
-                self.memory["rests"] = now_ms + rest_ms(job.plan)
+            if job.plan is not before and (rest := rest_ms(job.plan)):
+                self.memory["rests"] = max(now_ms + rest, self.memory.get("rests", 0))
             if ready is not None:
                 again = self.stale[app] = (ready, app.number, app)
                 self._stale_order.push(again)
