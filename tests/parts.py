@@ -66,6 +66,7 @@ BAD = ("failed", "error", "errors")
 BROKEN = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?::[^\s\[@]+)", re.MULTILINE)
 """The functions in pytest's summary of what failed, without their parameters."""
 FEW = 5
+"""The most tests that run once more; where more fail, something is broken."""
 DONE = re.compile(r"^([.sFExX]+)(?: +\[ *\d+%\])?$", re.MULTILINE)
 """A line of pytest's progress: a character for each test that has ended."""
 
@@ -161,12 +162,15 @@ class Part:
         found = (ROOT / "jvm-bridge").glob("*/target/surefire-reports/TEST-*.xml")
         return [one for one in found if time.time() - one.stat().st_mtime <= age]
 
+    def _suites(self) -> list[ElementTree.Element]:
+        """Return what these reports contain, a suite for each class."""
+        return [ElementTree.parse(one).getroot() for one in self._reports()]  # noqa: S314 - Maven's
+
     def counts(self) -> dict[str, int]:
         """Count the tests by outcome: passed, failed, skipped."""
         found = dict.fromkeys(("passed", "failed", "skipped"), 0)
         if self.name == "java":
-            for report in self._reports():
-                suite = ElementTree.parse(report).getroot()  # noqa: S314 - Maven's own
+            for suite in self._suites():
                 tests, errors, failures, skipped = (
                     int(suite.get(key, 0)) for key in ("tests", "errors", "failures", "skipped")
                 )
@@ -175,11 +179,12 @@ class Part:
                 found["passed"] += tests - errors - failures - skipped
             return found
         lines = self.log.read_text(errors="replace").splitlines()
-        first, *second = [line for line in lines if re.search(r" in \d+\.\d+s", line)] or [""]
-        for number, outcome in COUNTS.findall(first):
+        closing = [line for line in lines if re.search(r" in \d+\.\d+s", line)]
+        second = closing.pop() if self.again and len(closing) > 1 else ""
+        for number, outcome in COUNTS.findall(closing[-1] if closing else ""):
             found["failed" if outcome in BAD else outcome] += int(number)
-        if second and self.again:
-            left = sum(int(n) for n, outcome in COUNTS.findall(second[0]) if outcome in BAD)
+        if second:
+            left = sum(int(n) for n, outcome in COUNTS.findall(second) if outcome in BAD)
             found["passed"] += found["failed"] - left
             found["failed"] = left
         return found
@@ -187,11 +192,7 @@ class Part:
     def late(self) -> list[str]:
         """Return the names of the tests that passed only when they ran once more."""
         if self.name == "java":
-            cases = [
-                case
-                for report in self._reports()
-                for case in ElementTree.parse(report).getroot().iter("testcase")  # noqa: S314
-            ]
+            cases = [case for suite in self._suites() for case in suite.iter("testcase")]
             flaky = [c for c in cases if any(each.tag.startswith("flaky") for each in c)]
             return [f"{case.get('classname')}.{case.get('name')}" for case in flaky]
         return list(self.again) if not self.counts()["failed"] else []
