@@ -8,9 +8,11 @@ import resource
 import shutil
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from benchmarks.chaos.cluster import Cluster, wait_until
+from benchmarks.chaos.cluster import Cluster, now_ms, wait_until
+from benchmarks.chaos.compare import net_wait_ms
 from benchmarks.chaos.conf import (
     BROKEN,
     EXPIRY_MS,
@@ -215,14 +217,19 @@ def _slow_directory(cluster: Cluster, fault: Fault) -> Done:
     return f"{ms} ms a look", lambda: delay.unlink(missing_ok=True)
 
 
-def _end_silence(cluster: Cluster, fault: Fault) -> None:
+def _end_silence(cluster: Cluster, fault: Fault, since_ms: int) -> None:
     """Replace the silent policy of this fault by a configuration that works. The policy is silent
     until then, whatever other faults do; a silent policy that came later is ended by its own fault.
+    The machine's part does not count: on a busy machine a silence lasts longer.
     """
 
     def ended() -> bool:
         if cluster.silent_fault != fault.index:
             return True
+        cluster.collect_pauses()
+        silent_ms = net_wait_ms(since_ms, now_ms(), cluster.down, cluster.pauses)
+        if silent_ms < fault.lasts_s * 1000:
+            return False
         if str(cluster.ask_rm("figures")["config"]).startswith("silent"):
             _swap(cluster, GOOD[FIRST], FIRST)
             return False
@@ -236,7 +243,7 @@ def _silent(kind: str) -> Kind:
         whom = {"user": "probe", "one-node": cluster.load.ask("name", node=7).split(":")[0]}
         done = _swap(cluster, silent_config(kind, whom.get(kind, "")), f"silent-{kind}.yml")[0]
         cluster.silent_fault = fault.index
-        return done, lambda: _end_silence(cluster, fault)
+        return done, partial(_end_silence, cluster, fault, now_ms())
 
     return begin
 
