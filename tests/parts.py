@@ -67,6 +67,8 @@ BROKEN = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?::[^\s\[@]+)", re.MULTILINE)
 """The functions in pytest's summary of what failed, without their parameters."""
 FEW = 5
 """The most tests that run once more; where more fail, something is broken."""
+LATE = re.compile(r"^(\S+: .*) passed only when run once more$", re.MULTILINE)
+"""What tests/lines.py says of a Hadoop line and its tests."""
 DONE = re.compile(r"^([.sFExX]+)(?: +\[ *\d+%\])?$", re.MULTILINE)
 """A line of pytest's progress: a character for each test that has ended."""
 
@@ -195,7 +197,8 @@ class Part:
             cases = [case for suite in self._suites() for case in suite.iter("testcase")]
             flaky = [c for c in cases if any(each.tag.startswith("flaky") for each in c)]
             return [f"{case.get('classname')}.{case.get('name')}" for case in flaky]
-        return list(self.again) if not self.counts()["failed"] else []
+        of_lines = LATE.findall(self.log.read_text(errors="replace"))
+        return [*(() if self.counts()["failed"] else self.again), *of_lines]
 
 
 def closing_line(parts: Sequence[Part], seconds: float) -> str:

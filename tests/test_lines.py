@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import lines
+import parts
 import pytest
 
 TESTS = """
@@ -68,3 +69,31 @@ def test_without_a_result_the_end_of_the_log_is_said(said):
     assert status == 1
     assert text.endswith("begin\nKilled\n")
     assert text.count("begin") == lines.LINES_SAID - 1
+
+
+@pytest.mark.parametrize("second", ["0.4", "FAILED"])
+def test_a_line_runs_once_more_where_few_tests_failed(monkeypatch, tmp_path, capsys, second):
+    """What failed first is said at once; the second run counts."""
+    (tmp_path / "3.3").mkdir()
+    (tmp_path / "3.3" / "log").write_text("it was late\n")
+    cells = [{"a swap": "FAILED", "a job": "1.0"}, {"a swap": second, "a job": "1.0"}]
+    monkeypatch.setattr(lines, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["lines", "3.3"])
+    monkeypatch.setattr(lines, "run", lambda *_: {"together": "1.0", **cells.pop(0)})
+    status = lines.main()
+    said = capsys.readouterr().out
+    assert (status, cells) == (int(second == "FAILED"), [])
+    late = parts.LATE.findall(said)
+    assert late == ([] if second == "FAILED" else ["3.3: a swap"])
+    assert said.index("3.3: FAILED") < said.index("it was late")
+
+
+def test_a_line_does_not_run_once_more_where_many_tests_failed(monkeypatch, tmp_path):
+    """Six failures are no deadline that passed."""
+    (tmp_path / "3.3").mkdir()
+    (tmp_path / "3.3" / "log").write_text("it is broken\n")
+    runs = [{"together": "1.0", **{f"test {n}": "FAILED" for n in range(lines.FEW + 1)}}]
+    monkeypatch.setattr(lines, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["lines", "3.3"])
+    monkeypatch.setattr(lines, "run", lambda *_: runs.pop())
+    assert (lines.main(), runs) == (1, [])
