@@ -16,7 +16,7 @@ import yaml
 from loomcard import PLAN_API
 from loomcard.api import registry
 from loomcard.api.registry import Applied, PolicyNotFoundError, find, names, register
-from loomcard.config.catalog import page_with_table
+from loomcard.config.catalog import catalog, page_with_table
 
 ROOT = Path(__file__).parents[2]
 FILE = '''
@@ -319,6 +319,14 @@ def test_the_guides_table_is_that_of_the_classes():
     """
     page = (ROOT / "docs" / "policies" / "overview.md").read_text()
     assert page_with_table(page) == page
+
+
+def test_the_catalog_has_no_options_of_a_policy_that_cannot_be_loaded(monkeypatch):
+    """It is listed with the reason; the others are listed as ever."""
+    offer(monkeypatch, EntryPoint("lost", "no_such_module:X", registry.GROUP))
+    [lost] = [entry for entry in catalog() if entry.name == "lost"]
+    assert (lost.options, lost.governs) == ((), "")
+    assert "No module named 'no_such_module'" in lost.summary
 
 
 COUNTED = """

@@ -2,10 +2,14 @@
 while reduces of its own job use all of it.
 """
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from compiled import flat
 from coupled import MAP, REDUCE, SLOT, beat, coupling, finish, job
+from loomcard.policies.coupling.jobs import maps_of
 from loomcard.testing.cluster import Cluster
 
 FAILED_MAP = 5
@@ -140,3 +144,14 @@ def test_a_reduce_and_the_maps_of_others_stand_in_one_fair_order(
     assert beat(made, 1) == []
     made.ask(2, 1, SLOT, MAP)
     assert beat(made, 1) == [first]
+
+
+def test_the_maps_of_a_job_are_all_its_maps_and_nothing_else() -> None:
+    """An AM can ask with the priority of maps; a task of another priority is no map."""
+
+    def ask(priority: int, is_am: bool = False) -> Any:
+        return SimpleNamespace(key=SimpleNamespace(priority=priority), is_am=is_am)
+
+    near, anywhere = ask(MAP), ask(FAILED_MAP)
+    own: Any = SimpleNamespace(maps=[near], others=[ask(MAP, is_am=True), ask(1), anywhere])
+    assert maps_of(own) == [near, anywhere]

@@ -78,6 +78,7 @@ def test_figures_8_and_9_within_one_container(setting):
     settles(0, 196, 196, 0)
 
 
+@pytest.mark.slow
 def test_static_keeps_the_static_split_where_the_paper_does_not():
     """docs/papers/hdrf.md 2.6: the weights inside two organisations are unequal, and there is
     churn.
@@ -342,6 +343,19 @@ def test_each_queue_reports_its_shares_its_guarantee_and_why_it_is_blocked():
     assert (n2["share"], n2["attributed"], n2["guarantee"]) == (1.0, 0.6, 0.5)
     assert reports["root.n2.n22"]["guarantee"] == 0.25
     assert reports["root.n2.n22"]["blocked"].startswith("no server has room")
+
+
+@pytest.mark.parametrize("policy", ["hdrf", "per_level_drf"])
+def test_a_queue_that_asks_for_nothing_counts_with_what_it_has(policy):
+    """It has ten containers; the descent does not compare it, and its report still has a share."""
+    made = grown(policy, {"a": {}, "b": {}}, (100_000, 40, 40))
+    wants(made, 1, "a", (1000, 1, 0), 10)
+    wants(made, 2, "b", (1000, 1, 0), 90)
+    made.round(1000)
+    made.now += 2000
+    reports = {path: values_of(each) for path, each in made.exchange().reports.items()}
+    assert [reports[path]["share"] for path in ("root.a", "root.b")] == [0.25, 0.75]
+    assert [reports[path]["attributed"] for path in ("root.a", "root.b")] == [0.25, 0.75]
 
 
 def test_a_leaf_that_fits_nowhere_is_blocked():

@@ -229,11 +229,9 @@ class Jobs:
 
     def _lost(self, memory: Memory, host: str) -> None:
         """Forget the maps that finished on the host: their output is lost, the AM reruns them."""
-        for job_id, job in memory.jobs.items():
+        for job in memory.jobs.values():
             if job.finished.pop(host, 0):
                 job.version += 1  # so that its output is built again
-                if job_id in self.by_id:  # not in the first call, which looks at all jobs
-                    self._changed[self.by_id[job_id].app] = None
 
     def _forget(self, memory: Memory, job_id: str) -> None:
         known: tuple[dict[str, Any], ...] = (memory.jobs, memory.excluded, self._stated)

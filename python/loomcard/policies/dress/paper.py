@@ -47,7 +47,7 @@ def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
     floating point.
     """
     pairs = zip(demand, total, strict=True)
-    return LARGE if any(d > 0 and d > round(theta * t, 9) for d, t in pairs) else SMALL
+    return LARGE if any(d > round(theta * t, 9) for d, t in pairs) else SMALL
 
 
 def phase_cum(

@@ -25,7 +25,7 @@ Rank = Any
 """What the descent compares among siblings: the least rank goes first."""
 Rule = Callable[[Node, Vector, Sequence[bool], Collection[Node]], Mapping[Node, Rank]]
 """A function from a tree, its capacity, Y, and the nodes below which a task can start now, to the
-ranks of nodes. Only the last need a rank.
+ranks of all nodes.
 """
 
 

@@ -166,7 +166,7 @@ class Ranks:
 
     def share(self, node: Node) -> float:
         """Return the share that the descent compares, before the division by the weight."""
-        rank = self._ranks.get(node, 0.0)
+        rank = self._ranks[node]
         return float(rank[0] if isinstance(rank, tuple) else rank) * node.weight
 
     def first(self, branch: Node, among: Collection[Node] | None = None) -> Node | None:
