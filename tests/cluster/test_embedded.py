@@ -26,6 +26,8 @@ from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
 from loomcard.experiments.capsule import opened, show
 from loomcard.player.container_ids import ContainerKey
+from loomcard.wire.journal import read_segments
+from loomcard.wire.messages import SavedStateRecord
 from processes import (
     command_line,
     of_mirror,
@@ -43,6 +45,13 @@ DEADLINE_S = 420.0  # a minute on a quiet machine
 Submit = Callable[[Program], Submission]
 
 FIFO = "version: 1\nkind: policy\npolicy: fifo\n"
+PAST_USE = """\
+version: 1
+kind: policy
+policy: fair
+options: {half_life_hours: 24}
+queues: {default: {}}
+"""
 
 until = functools.partial(wait_until, seconds=DEADLINE_S)
 
@@ -365,21 +374,41 @@ def test_a_job_runs_under_a_policy_that_allocates_nothing(
     assert status(cluster)["bridge"]["stalled"] == []
 
 
+def past_use(cluster: LocalCluster) -> tuple[float, float]:
+    """Return how much memory root.default has used, in MB x minutes, in the journal's newest
+    segment: as the policy was told at its begin, and as it saved it last.
+    """
+    newest = list(read_segments(cluster.journal_dir))[-1]
+    records = [record for each in newest for record in each.batch.records]
+    told = [record.saved for record in records if isinstance(record, SavedStateRecord)]
+    saved = [each.plan.saved for each in newest]
+
+    def last(found: list[dict[str, Any]]) -> float:
+        of_fair = [each["root:fair"] for each in found if each.get("root:fair")]
+        return float(of_fair[-1]["past"]["root.default"][0]) if of_fair else 0.0
+
+    return last(told), last(saved)
+
+
 def test_a_job_keeps_its_containers_over_an_rm_restart(
     cluster: LocalCluster, submit: Submit
 ) -> None:
-    """Work-preserving recovery: the same containers continue in the same attempt, and are known."""
-    cluster.rest.apply_policy(FIFO, "fifo.yml")
+    """Work-preserving recovery: the same containers continue in the same attempt, and are known.
+    What their queue has used until then still counts.
+    """
+    cluster.rest.apply_policy(PAST_USE, "past-use.yml")
     job = submit(sleep_job(3, 1))
     application = job.application()
     with held(cluster, application, 3):
         before = all_agree(cluster)
+        until(lambda: past_use(cluster)[1] > 0, "past use is saved")
         config, history = status(cluster)["config"], cluster.rest.policy_history()
         assert history[0]["version"] == config["version"]
         cluster.restart_resource_manager()
         assert all_agree(cluster) == before
     assert status(cluster)["config"] == config
     assert cluster.rest.policy_history() == history
+    assert past_use(cluster)[0] > 0, "the new ResourceManager did not return what was saved"
     succeeded(cluster, job)
     assert ran(cluster, application) == 4, "a container was lost, and its task ran again"
     assert len(cluster.rest.attempts(application)) == 1
