@@ -10,13 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from xdist.scheduler import LoadGroupScheduling
 
 from shared_cluster import shared_cluster, third_party  # noqa: F401 - fixtures
 
 # `make test` draws the same examples every time; `make explore` draws others, by seeds it prints.
-settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "same",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],  # it measures the machine
+)
 settings.register_profile(
     "mutants", settings.get_profile("same"), phases=(Phase.explicit, Phase.generate)
 )
