@@ -28,12 +28,14 @@ ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "build" / "test"
 BIN = Path(sys.executable).parent
 MAVEN = ["mvn", "-q", "-B", "-Dstyle.color=never", "-f", "jvm-bridge"]
+SLOW = "org.loomcard.yarn.Slow"
+RERUN = "-Dsurefire.rerunFailingTestsCount=1"
 PYTEST = [str(BIN / "pytest"), "--durations=60", "--durations-min=5", "-n"]
 QUICK = "not slow and not docker"
 PARTS: dict[str, dict[str, list[list[str]]]] = {
     "test": {
         "python": [[*PYTEST, "2", "-m", QUICK]],
-        "java": [[*MAVEN, "test", "-Dsurefire.rerunFailingTestsCount=1"]],
+        "java": [[*MAVEN, "test", f"-Dtests.without={SLOW}", RERUN]],
         "style": [["make", "-s", "lint"], ["make", "-s", "docs"]],
         "golden": [["make", "-s", "golden"]],
     },
@@ -45,6 +47,7 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
             [sys.executable, "tests/lines.py", "3.1", "3.3", "3.5"],
         ],
         "java": [
+            [*MAVEN, "-pl", "shim", "test", f"-Dtests.only={SLOW}", RERUN],
             [*MAVEN, "-Perror-prone", "-pl", "shim", "compile"],
             ["make", "-s", "link"],
         ],

@@ -12,7 +12,8 @@ from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
 SHAPES = 3 * SHAPES_KEPT
-HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "srtf"]
+OTHERS = ["capacity", "fair", "sjf", "srtf"]
+HOLDING = ["drf", "fifo", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 
 
 def asking(policy: str, seed: int = 1) -> Cluster:

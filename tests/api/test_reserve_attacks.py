@@ -9,12 +9,10 @@ import pytest
 from compiled import config, flat, queue
 from loomcard.testing.cluster import Allocated, Cluster
 from loomcard.wire import messages as r
+from streams import HOLDING
 
 NODE = (4096, 4)
 SMALL = (1024, 1)
-SLOW = ("fair", "sjf", "slots", "srtf", "strict")
-HOLDING = ["capacity", "drf", "fifo", "tetris"]
-HOLDING += [pytest.param(name, marks=pytest.mark.slow) for name in SLOW]
 
 
 class Attack:

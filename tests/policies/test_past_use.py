@@ -145,6 +145,7 @@ def test_past_use_outlives_the_resourcemanager():
     assert past_of(second, "root.a") == pytest.approx(before / 2, rel=1e-2)
 
 
+@pytest.mark.slow
 @given(
     idle_h=st.integers(1, 6), task_min=st.integers(1, 30), policy=st.sampled_from(["fair", "drf"])
 )

@@ -9,17 +9,19 @@ from loomcard.stress.run import SCENARIOS, judge
 from loomcard.stress.scenario import Candidate
 from loomcard.workload.scenario import write_scenario
 
+PAPERS = ("dress", "hdrf", "carbyne", "coupling")
 CHEAP = [name for name, build in SCENARIOS.items() if build().cheap]
 BREAKS = {(name, policy) for d in DESIGNS for name in d.scenarios for policy in d.policies}
 
 
 def pairs():
-    """Return short scenarios with policies. Those with hints take longest; tests of each policy's
-    hints run in `make test`, so here only what breaks one does.
+    """Return short scenarios with policies. `make test` runs what a policy breaks, and our papers'
+    policies in all but the scenarios with hints, which take longest.
     """
     for name in CHEAP:
         for policy in POLICIES:
-            slow = name.startswith("hints") and (name, policy) not in BREAKS
+            slow = policy not in PAPERS or name.startswith("hints")
+            slow = slow and (name, policy) not in BREAKS
             yield pytest.param(name, policy, marks=[pytest.mark.slow] * slow)
 
 

@@ -2,10 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
-HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
+OF_EACH_KIND = ["capacity", "drf", "fifo", "tetris"]
+OTHERS = ["fair", "sjf", "slots", "srtf", "strict"]
+HOLDING = [*OF_EACH_KIND, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+"""The policies that reserve room; `make test` runs one of each kind."""
 
 
 def crowded(compiled: dict[str, Any], nodes: int) -> Cluster:

@@ -76,7 +76,8 @@ def test_5_no_job_is_late_where_all_tasks_last_equally_long(loan):
     assert not [seed for seed in range(PAIRS // 4) if late(pair(seed, [1]), loan)]
 
 
-@pytest.mark.parametrize("loan", ["guarded", pytest.param("preempt", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("loan", ["guarded", "preempt"])
 def test_5_no_job_is_late_where_loans_are_guarded_or_taken_back(loan):
     """However long tasks take, a loan ends, or is taken back, when its lender needs the room."""
     assert not [seed for seed in range(PAIRS) if late(pair(seed, MIXED), loan)]

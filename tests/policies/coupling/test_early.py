@@ -97,6 +97,7 @@ def test_whose_reduce_must_wait_for_maps_keeps_nobody_from_waiting_for_a_place()
     assert made.memory().waiting[0].candidate.endswith("_0002")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "stuck"), [(0.5, False), (1, True)])
 def test_a_crowd_of_jobs_does_not_wait_for_itself(share: float, stuck: bool) -> None:
     """Sixteen jobs with AMs share 24 slots and ask for all their tasks at once. The paper's rule is

@@ -282,7 +282,7 @@ class OpenLife(Life):
     lists = "open"
 
 
-TestLife, TestOpenLife = Life.TestCase, pytest.mark.slow(OpenLife.TestCase)
+TestLife, TestOpenLife = pytest.mark.slow(Life.TestCase), pytest.mark.slow(OpenLife.TestCase)
 TestLife.settings = TestOpenLife.settings = settings(  # shrinking takes minutes
     max_examples=25, stateful_step_count=40, deadline=None, phases=[Phase.generate]
 )

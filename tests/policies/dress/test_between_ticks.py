@@ -28,8 +28,10 @@ def run(policy: str, later_ms: int, seed: int) -> dict[str, tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("later_ms", [0, 5, 50, 370, 990])
-@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize(
+    "later_ms", [5, 370, *(pytest.param(ms, marks=pytest.mark.slow) for ms in (0, 50, 990))]
+)
+@pytest.mark.parametrize("seed", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_the_reserve_does_not_depend_on_when_in_a_tick_jobs_come(later_ms, seed):
     """J7 starts at once, and small jobs end sooner. Earlier the tick after an eager allocation did
     not know of it and reserved nothing, so J7 waited for 40 to 65 s.

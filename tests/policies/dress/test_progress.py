@@ -150,7 +150,7 @@ Queue.TestCase.settings = settings(max_examples=100, stateful_step_count=20, dea
 TestAQueueNeverDeadlocks = Queue.TestCase
 
 
-@pytest.mark.parametrize("slots", [2, 3, 10, 100])
+@pytest.mark.parametrize("slots", [2, 3, 10, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_line_of_large_jobs_is_worked_off(slots):
     """Of sixty jobs, each with an AM and more tasks than fit, the AMs do not fill the cluster."""
     cluster = dress([(slots * 1024, slots)])

@@ -129,6 +129,7 @@ def outcome(wanted: Scenario, config: str) -> tuple[float, float]:
     return mean(ends[each.id] - each.submitted_ms for each in small), max(ends.values())
 
 
+@pytest.mark.slow
 def test_small_jobs_gain_and_the_makespan_stays():
     """With 30 % small jobs, their mean completion falls by more than a fifth, and the makespan
     grows by no more than 3 %. If large jobs may use their releases at once, the gain is only a

@@ -105,7 +105,9 @@ def held_at(rows, name, r, second):
     )
 
 
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
+)
 def test_a_task_that_fits_nowhere_takes_nothing_from_a_third_organisation(seed):
     """The huge task needs 4 CPUs and 4 GPUs of one server, and r uses the GPUs. q's guarantee is a
     third of 64 CPUs, and q is never more than a task below it.

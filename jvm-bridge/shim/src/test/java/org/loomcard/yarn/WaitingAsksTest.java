@@ -14,6 +14,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.loomcard.yarn.rounds.WaitReasons;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.status.WaitingApplication;
@@ -21,6 +22,7 @@ import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /** What a reader of the document sees of a user with very many asks. */
+@Category(Slow.class)
 public class WaitingAsksTest extends SchedulerTestBase {
   private static final int KEYS = 300;
 

@@ -20,10 +20,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
+import org.loomcard.yarn.Slow;
 
 /** Thousands of changes that cannot be served block neither YARN's lock nor other changes. */
+@Category(Slow.class)
 public class ManyResizesTest extends SchedulerTestBase {
   private static final int MANY = 10_000;
   /** Each look at the time stands for a look at a change, and takes this long. */

@@ -26,11 +26,14 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.SchedulerTestBase;
+import org.loomcard.yarn.Slow;
 import org.loomcard.yarn.bridge.ConfigSwapResult;
 
 /** Two ResourceManagers that share only ZooKeeper, each with a policy process of its own. */
+@Category(Slow.class)
 public class FailOverTest extends HighAvailabilityTestBase {
   private static final String SRTF = "version: 1\nkind: policy\npolicy: srtf\n";
   private static final int DEADLINE_MS = 120_000;

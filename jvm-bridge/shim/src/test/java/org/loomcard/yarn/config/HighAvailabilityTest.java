@@ -7,11 +7,14 @@ import java.io.File;
 import org.apache.hadoop.ha.HAServiceProtocol.HAServiceState;
 import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.SchedulerTestBase;
+import org.loomcard.yarn.Slow;
 import org.loomcard.yarn.bridge.BridgeStatus;
 
 /** What a ResourceManager of a pair does on its way to the active state, and back. */
+@Category(Slow.class)
 public class HighAvailabilityTest extends HighAvailabilityTestBase {
 
   /**

@@ -32,15 +32,18 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptS
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
+import org.loomcard.yarn.Slow;
 
 /**
  * Whatever users do, in whatever order: no limit is exceeded, each queue uses what its containers
  * have, and nothing after all applications have ended. Seeded; every message contains the seed.
  */
+@Category(Slow.class)
 public class GreedyUsersTest extends SchedulerTestBase {
   private static final String[] USERS = {"alice", "bob"};
   private static final String[] QUEUES = {"root.a.x", "root.a.y", "root.b"};

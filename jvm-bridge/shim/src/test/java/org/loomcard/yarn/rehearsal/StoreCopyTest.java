@@ -22,10 +22,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoSchedule
 import org.junit.After;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.junit.rules.TemporaryFolder;
+import org.loomcard.yarn.Slow;
 import org.loomcard.yarn.config.ZooKeeperForTests;
 
 /** The stored state of a ResourceManager, copied while it runs, can be recovered from the copy. */
+@Category(Slow.class)
 public final class StoreCopyTest {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
   @Rule public final ZooKeeperForTests zooKeeper = new ZooKeeperForTests();

@@ -14,8 +14,11 @@ import org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore
 import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
+import org.loomcard.yarn.Slow;
 
 /** A ResourceManager of a pair answers while it is active; otherwise YARN redirects its callers. */
+@Category(Slow.class)
 public final class StandbyTest {
   private static final StateChangeRequestInfo BY_USER =
       new StateChangeRequestInfo(RequestSource.REQUEST_BY_USER);
