@@ -114,14 +114,16 @@ def test_what_changed_is_in_the_sets_that_watch_it_until_they_are_let_go():
 
 def test_all_that_still_watches_stops_with_the_values():
     """Also what began to watch before another set was let go."""
-    cache, watchers, others = Cache(), [], []
+    cache, watchers, others, third = Cache(), [], [], []
     kept, gone = {}, {}
     for each in (kept, gone):
         cache.watch(watchers, each)
         cache.watch(others, each)
+    cache.watch(third, gone)
     cache.values["key"] = 1
     cache.unwatch(gone)
     assert all(len(each) == 1 and each[0] is kept for each in (watchers, others))
+    assert third == []
     cache.drop()
     assert (watchers, others, cache.values) == ([], [], {})
 

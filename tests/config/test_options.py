@@ -1,11 +1,14 @@
 """Tests of a policy's options against the fields of its dataclass."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from loomcard.config import Finding, compile_config
+from loomcard.config.options import option_model
 
 FindingsOf = Callable[..., list[Finding]]
 
@@ -36,6 +39,18 @@ def test_a_wrong_option_is_found_at_its_place(
     (finding,) = findings_of(config(f"{sorts}:Leafy", options))
     assert (finding.line, finding.path) == (3, path)
     assert part in f"{finding.message} {finding.hint}"
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_number_is_finite_whatever_the_policy_checks(value: float) -> None:
+    """A policy that compares shares would never end, or order by nothing."""
+
+    @dataclass(frozen=True)
+    class Unchecked:
+        share: float = 1.0
+
+    with pytest.raises(ValidationError, match="finite number"):
+        option_model(Unchecked)(share=value)
 
 
 @pytest.mark.parametrize("value", ["-3", "99999999999999999999999999", "31536000001"])

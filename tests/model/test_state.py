@@ -2,6 +2,7 @@
 nodes on which they are placed.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -342,6 +343,20 @@ def test_a_row_loses_one_container_at_a_time():
         True, True, False, False,
     ]  # fmt: skip
     assert rows == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("epoch", "shown"),
+    [(0, "container_1700_0001_02_000007"), (3, "container_e03_1700_0001_02_000007")],
+)
+def test_a_container_has_the_id_that_yarn_prints(epoch, shown):
+    """Its number has the restarts of the ResourceManager above the lowest 40 bits."""
+    app = SimpleNamespace(id="application_1700_0001")
+    attempt: Any = SimpleNamespace(application=app, ordinal=2)
+    state = state_of((1000, 10, "/r", ""))
+    container = Container(attempt, state.nodes[1], Resource((1, 1)), AskKey(1, 1, 0))
+    container.yarn_number = (epoch << 40) + 7
+    assert container.id == shown
 
 
 def test_objects_show_what_they_are():

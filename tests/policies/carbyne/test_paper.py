@@ -19,6 +19,7 @@ from loomcard.policies.carbyne import (
     water_filling,
 )
 from loomcard.policies.carbyne.waves import (
+    Profile,
     Stage,
     TooLongError,
     Wants,
@@ -149,6 +150,14 @@ def test_a_large_stage_costs_by_its_waves():
     assert [w.tasks for w in pack(job, [1.0], [1.0])[0]] == [1000] * 100
     with pytest.raises(TooLongError):
         pack(job, [1.0], [1.0], most=50)
+
+
+def test_a_profile_counts_the_times_that_it_looks_at():
+    """Three tasks, of which the second is inside the first and the third after both."""
+    profile = Profile([1.0], 1e-9)
+    for start, end, steps in [(0.0, 4.0, 1), (1.0, 2.0, 2), (4.0, 5.0, 3)]:
+        profile.take(start, end, [0.1], 1)
+        assert profile.steps == steps
 
 
 WEIGHTED = st.lists(st.tuples(DIRECTIONS, st.sampled_from([1.0, 2.0, 0.5])), min_size=1, max_size=6)
