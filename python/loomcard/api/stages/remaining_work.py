@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from loomcard.api.policy import saved_rows
 from loomcard.api.stages.dag_hint import Dag, read_dag
 from loomcard.api.view import ClusterView
@@ -52,6 +54,7 @@ def asked_work(asks: Iterable[Ask], mean_ms: float, capacity: Sequence[int]) -> 
     return mean_ms * sum(ask.count * part_of_cluster(ask.size, capacity) for ask in asks)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Estimates:
     """Remaining work and critical paths of a scope's applications, updated once per call.
 
@@ -62,7 +65,7 @@ class Estimates:
     def __init__(self, assumed_ms: float) -> None:
         self.assumed_ms = assumed_ms
         self.finished: Finished = {}
-        self.capacity = Resource()
+        self.capacity: Sequence[int] = Resource()
         self._dags: dict[Application, Dag | None] = {}
         self._units: dict[Application, list[float]] = {}
         self._work: dict[Application, float] = {}  # of DAGs, until a task finishes
@@ -171,6 +174,7 @@ def _unfinished(dag: Dag, key: AskKey, done: Mapping[str, Sequence[int]]) -> str
     return str(found[-1]) if found else UNKNOWN_STAGE
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WeighsWork:
     """The memory of a policy that weighs work: which tasks have finished. It is saved whole."""
 

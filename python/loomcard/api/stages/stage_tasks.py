@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mypy_extensions import mypyc_attr
+
 from loomcard.api.stages.dag_hint import Dag
 from loomcard.model.objects import Application, Ask, AskKey, Container
 from loomcard.model.renamed import warn_renamed
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StageTasks:
     """The tasks of one application, by stage if it has a hint.
 

@@ -6,7 +6,7 @@ Only jobs with events are looked at, and those that decide otherwise in a share 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
@@ -20,7 +20,7 @@ from loomcard import (
     Resource,
     asks_below,
 )
-from loomcard.advanced import LazyHeap, OpenShapes, ShapeLines, draw
+from loomcard.advanced import Entry, LazyHeap, OpenShapes, ShapeLines, draw
 from loomcard.policies.carbyne.asks import marks_asks, note_excess
 from loomcard.policies.carbyne.estimates import Learnt, Memory
 from loomcard.policies.carbyne.job import NEARLY, Job
@@ -219,7 +219,8 @@ class Jobs:
             if job.plan is not before and (rest := rest_ms(job.plan)):
                 self.memory["rests"] = max(now_ms + rest, self.memory.get("rests", 0))
             if ready is not None:
-                again = self.stale[app] = (ready, app.number, app)
+                again: Entry = (ready, app.number, app)
+                self.stale[app] = again
                 self._stale_order.push(again)
         altruist = options.altruism >= 1 or (
             options.altruism > 0 and draw(options.seed, app.id, view.version) < options.altruism
@@ -233,7 +234,8 @@ class Jobs:
             note_excess(self.memory, job.known, beyond)
         self._enter(job)
         if job.next_ms < inf:
-            timer = self.timers[app] = (job.next_ms, app.number, app)
+            timer: Entry = (job.next_ms, app.number, app)
+            self.timers[app] = timer
             self._timer_order.push(timer)
         if job.level is not None:
             job.level.stand(app, *job.stands())
@@ -279,8 +281,9 @@ class Jobs:
             if kept is not None and not (moved(whole, kept) or moved(kept, whole)):
                 whole = Resource(kept)
             self.memory["capacity"] = list(whole)
-        changed, self.capacity = whole != self.capacity, whole
-        return changed
+        before: Sequence[int] = self.capacity  # mypyc compares two of type Resource by identity
+        self.capacity = whole
+        return bool(whole != before)
 
 
 def has_siblings(view: ClusterView) -> bool:

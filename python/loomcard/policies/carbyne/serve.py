@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from loomcard import RULE_MS, SHARE, Application, Ask, Chooser, ExhaustedShapes, Plan, Shape
@@ -247,7 +247,8 @@ class Serving(Chooser):
 
 def asks_for(app: Application, shape: Shape) -> list[Ask]:
     """Return the asks of an application for a shape, without its AM's."""
+    size: Sequence[int] = shape[0]  # mypyc compares two of type Resource by identity
     return [
         ask for ask in app.asks
-        if ask.count > 0 and not ask.is_am and (ask.size, ask.label) == shape
+        if ask.count > 0 and not ask.is_am and ask.label == shape[1] and ask.size == size
     ]  # fmt: skip

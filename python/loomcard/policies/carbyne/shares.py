@@ -5,6 +5,7 @@ otherwise at the new level are looked at: the cost does not grow with the number
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import fsum, inf
 
 from loomcard import Application
@@ -39,7 +40,8 @@ class Level:
         rows = ((self._lows, self._below, -low), (self._highs, self._above, high))
         for current, heap, limit in rows:
             if limit < inf:
-                entry = current[app] = (limit, app.number, app)
+                entry: Entry = (limit, app.number, app)
+                current[app] = entry
                 heap.push(entry)
             else:
                 current.pop(app, None)
@@ -62,7 +64,7 @@ class Level:
 class Shares:
     """The levels, and what idle jobs' masters leave to divide. ``capacity``: the cluster's."""
 
-    def __init__(self, capacity: Vector) -> None:
+    def __init__(self, capacity: Sequence[int]) -> None:
         self.capacity = capacity
         self.levels: dict[Types, Level] = {}
         self.masters = [0] * len(capacity)  # of jobs without tasks

@@ -354,8 +354,9 @@ class Jobs:
             named = dict(numbers_of(app.tags))
             dag = read_dag(app.hints)
             for stage in dag.stages if dag is not None and not named else ():
-                if stage.priority in (*MAP_PRIORITIES, REDUCE_PRIORITY):
-                    name = "reduces" if stage.priority == REDUCE_PRIORITY else "maps"
+                is_reduce_stage = stage.priority == REDUCE_PRIORITY
+                if is_reduce_stage or stage.priority in MAP_PRIORITIES:
+                    name = "reduces" if is_reduce_stage else "maps"
                     named[name] = named.get(name, 0) + stage.tasks
             stated = self._stated[app.id] = named.get("maps", 0), named.get("reduces", 0)
         return stated

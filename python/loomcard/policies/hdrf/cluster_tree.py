@@ -282,7 +282,8 @@ class PartitionTrees:
         if leaf is None or len(asks) != 1 or len(leaf.wanted) != 1 or not asks[0].count:
             return False
         ask, (size, label) = asks[0], leaf.wanted[0]
-        if ask.size != size or ask.label != label or leaf.path()[1].member is not queue:
+        wanted: Sequence[int] = size  # mypyc compares two of type Resource by identity
+        if ask.size != wanted or ask.label != label or leaf.path()[1].member is not queue:
             return False
         if queue in self._leaf_limits or queue.capped or app.number not in queue.applications:
             return False
