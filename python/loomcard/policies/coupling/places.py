@@ -28,9 +28,9 @@ COSTS_KEPT = 64
 class Listed:
     """The nodes in a candidate's lists, as long as its round lasts and they keep their room."""
 
-    facts: Any
+    facts: object
     """What of the job the lists depend on."""
-    job: Any
+    job: object
     """The job when the facts were compared last: they are not compared again for the same object.
     """
     last: int
