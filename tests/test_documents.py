@@ -9,7 +9,7 @@ import typer.main
 import loomcard
 import loomcard.advanced
 import loomcard.testing
-from document_commands import NOT_RUN, Command, all_commands
+from document_commands import NOT_RUN, PAGES, Command, all_commands
 from loomcard.cli.app import app
 from loomcard.cli.commands import COMMANDS, load
 from loomcard.cluster.embedded_config import LocalSettings
@@ -77,3 +77,10 @@ def test_the_api_reference_has_each_public_name_once() -> None:
     assert missing == [], f"add '::: loomcard.{missing[0]}' to a group of docs/write/api.md"
     assert sorted(shown) == sorted(public)
     assert all(hasattr(loomcard, name) for name in loomcard.__all__)
+
+
+def test_every_page_is_in_the_sites_navigation() -> None:
+    """Nobody finds a page that no menu names."""
+    menu = (ROOT / "mkdocs.yml").read_text()
+    missing = [name for page in PAGES if (name := str(page.relative_to(ROOT))) not in menu]
+    assert missing == [], f"add {missing[0]} to a group of `nav` in mkdocs.yml"

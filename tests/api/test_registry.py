@@ -118,7 +118,10 @@ def test_the_documents_have_a_page_for_every_policy(name):
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", table, re.MULTILINE)
     shown = {o: d for row in rows for o, d in zip(*(c.split(", ") for c in row), strict=False)}
     options = fields(find(name))
-    assert [option.name for option in options if f"`{option.name}`" not in shown] == []
+    missing = [option.name for option in options if f"`{option.name}`" not in shown]
+    assert missing == [], (
+        f"add {missing} with the default to '## Options' of {page.relative_to(ROOT)}"
+    )
     for each in options:
         default = each.default_factory() if each.default is MISSING else each.default
         assert yaml.safe_load(shown[f"`{each.name}`"].strip("`")) == default, each.name
