@@ -88,11 +88,14 @@ def test_a_line_runs_once_more_where_few_tests_failed(monkeypatch, tmp_path, cap
     assert said.index("3.3: FAILED") < said.index("it was late")
 
 
-def test_a_line_does_not_run_once_more_where_many_tests_failed(monkeypatch, tmp_path):
-    """Six failures are no deadline that passed."""
+@pytest.mark.parametrize(
+    "bad", [[f"test {n}" for n in range(lines.FEW + 1)], [lines.JOURNAL]], ids=["many", "journal"]
+)
+def test_a_line_does_not_run_once_more_for_what_is_no_deadline(monkeypatch, tmp_path, bad):
+    """Six failures are something broken, and a journal that does not replay would be lost."""
     (tmp_path / "3.3").mkdir()
     (tmp_path / "3.3" / "log").write_text("it is broken\n")
-    runs = [{"together": "1.0", **{f"test {n}": "FAILED" for n in range(lines.FEW + 1)}}]
+    runs = [{"together": "1.0", "a job": "1.0", **dict.fromkeys(bad, "FAILED")}]
     monkeypatch.setattr(lines, "FOLDER", tmp_path)
     monkeypatch.setattr(sys, "argv", ["lines", "3.3"])
     monkeypatch.setattr(lines, "run", lambda *_: runs.pop())
