@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree import ElementTree
 
+from parts import FEW
 from rich.console import Console
 from rich.table import Table
 
@@ -72,8 +73,6 @@ HELLO_RELEASE = 1 + Hello.__struct_fields__.index("hadoop_version")
 """Its place in the handshake's text, after the tag."""
 LINES_SAID = 30
 """At most so many lines of a failure's message."""
-FEW = 5
-"""Where more tests of a line fail, it does not run once more: something is broken."""
 JOURNAL_SAYS = "journal: "
 OUTCOMES = {"failure": "FAILED", "error": "ERROR", "skipped": "skipped"}
 
