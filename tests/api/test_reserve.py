@@ -90,6 +90,34 @@ def test_nothing_is_held_while_the_own_size_is_served():
     assert not any('"reserve"' in plan for _, plan in made.history)
 
 
+@pytest.mark.parametrize("policy", HOLDING)
+def test_nothing_is_held_while_others_take_nothing_that_it_lacks(policy):
+    """While each GPU has its task, a stream of tasks without a GPU passes nobody over that waits
+    for one. Once a GPU is free, the stream has the memory beside it: then room is reserved.
+    """
+    made = Cluster(
+        flat(policy), nodes=[(4096, 4, 1)] * 2, resource_types=("memory_mb", "vcores", "gpu")
+    )
+    for number in (1, 2):
+        made.add_app(number)
+        made.ask(number, 1, (1024, 1, 1))
+    made.round()
+    for number in range(100, 106):
+        small(made, number, (1024, 1, 0))
+    made.round()
+    with_gpu = [number for number, each in made.containers.items() if each.size[2]]
+    assert (len(with_gpu), len(made.containers)) == (2, 8)
+    for number in made.containers:
+        made.send(r.ContainerStartedRecord(made.now, number))
+    made.add_app(3, submitted_ms=-1)
+    made.ask(3, 1, (4096, 4, 1))
+    flow(made, 10, size=(1024, 1, 0))
+    assert made.reservations == []
+    made.complete(with_gpu[0])
+    flow(made, 2, size=(1024, 1, 0))
+    assert [attempt for (attempt, *_), _ in made.reservations] == [3]
+
+
 def test_nothing_is_held_for_what_no_node_could_run():
     """An ask that is larger than every node, or that a limit forbids, waits without a
     reservation.

@@ -263,7 +263,7 @@ def test_a_dump_has_what_it_should():
     assert sorted(dumped["lines"]) == [
         [(256, 2), "", 50], [(8192, 1), "gpu", 40], [(9216, 1), "", 40],
     ]  # fmt: skip
-    assert (dumped["served_ms"], dumped["plan_round"]) == (50, 2)
+    assert (dumped["taken_ms"], dumped["plan_round"]) == ([50, 50], 2)
     assert [
         tuple(record[2:]) for record in msgspec.to_builtins(dumped["records"]) if record[0] == "ask"
     ] == [

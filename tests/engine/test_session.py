@@ -184,7 +184,12 @@ def test_a_session_is_restored_to_the_figures_of_the_segment():
     mirror["since"] = [[*row[:-1], 7 + n] for n, row in enumerate(mirror["since"])]
     mirror["lines"] = [[*row[:-1], 17 + n] for n, row in enumerate(mirror["lines"])]
     mirror["ran"] = [[row[0], 2, 27 + n] for n, row in enumerate(mirror["ran"])]
-    mirror |= {"served_ms": 1234, "ran_all": [[3, 33], [4, 44]], "plan_round": 8, "version": 6}
+    mirror |= {
+        "taken_ms": [1234, 1235],
+        "ran_all": [[3, 33], [4, 44]],
+        "plan_round": 8,
+        "version": 6,
+    }
     header |= {"cut": [1], "last_saved_ms": 77, "reported_ms": {"1": 88}}
     header["stand_ins"] = {"1": [3, 2, 99_000]}
     mirror |= {"now_ms": 1700, "sequence": 99, "saved": {"root.a:test-scripted-plan": 5}}
@@ -199,7 +204,7 @@ def test_a_segment_of_an_older_journal_lacks_some_figures():
     mirror = header["mirror"]
     without = {
         "rules": [], "since": [[*row[:-1], 1851] for row in mirror["since"]],
-        "lines": [[*row[:-1], 1851] for row in mirror["lines"]], "served_ms": -1,
+        "lines": [[*row[:-1], 1851] for row in mirror["lines"]], "taken_ms": [-1, -1],
         "ran": [[row[0], 0, 0] for row in mirror["ran"]], "ran_all": [[0, 0], [0, 0]],
         "reservations": [],
     }  # fmt: skip
@@ -211,6 +216,8 @@ def test_a_segment_of_an_older_journal_lacks_some_figures():
     assert {key: again[key] for key in ("stand_ins", "cut", "reported_ms")} == {
         "stand_ins": {}, "cut": [], "reported_ms": {},
     }  # fmt: skip
+    older["mirror"]["served_ms"] = 1234  # of any resource type
+    assert header_of(Session.restored(older))["mirror"]["taken_ms"] == [1234, 1234]
 
 
 OLDER_KEYS = ("hello", "memory", "timers", "last_saved_ms")

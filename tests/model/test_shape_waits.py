@@ -42,7 +42,7 @@ def test_the_run_times_of_completed_tasks_and_of_masters_are_counted(
     """A task that was killed says nothing of how long such tasks run; an AM does, however it
     ended. Both the application's tasks and those of all are counted.
     """
-    waits, app = ShapeWaits(), Owner()
+    waits, app = ShapeWaits(2), Owner()
     waits.ended(Ended(app, **ended), kind, 150)
     assert (app.ran, waits.ran, waits.masters_ran) == (own, tasks, masters)
     waits.ended(Ended(app, **ended), kind, 150)
@@ -50,11 +50,17 @@ def test_the_run_times_of_completed_tasks_and_of_masters_are_counted(
 
 
 def test_a_shape_is_passed_over_when_others_were_served_since():
-    """With ``others=False`` it is enough that it got nothing itself. The time itself counts."""
-    waits = ShapeWaits()
+    """With ``others=False`` it is enough that it got nothing itself. The time itself counts. Each
+    has the resource types that it asks for and of which others got nothing.
+    """
+    waits = ShapeWaits(2)
     waits.of = {A: ShapeWait(100), B: ShapeWait(200)}
-    waits.served_ms = 200
-    assert waits.passed_over(99) == set()
-    assert waits.passed_over(100) == {A}
-    assert waits.passed_over(200) == {A}
-    assert waits.passed_over(200, others=False) == {A, B}
+    waits.taken_ms = [200, 200]
+    assert waits.passed_over(99) == {}
+    assert waits.passed_over(100) == {A: []}
+    assert waits.passed_over(200) == {A: []}
+    assert waits.passed_over(200, others=False) == {A: (), B: ()}
+    waits.taken_ms = [200, 100]
+    assert waits.passed_over(100) == {A: [1]}
+    waits.of = {(Resource((1, 0)), ""): ShapeWait(100)}
+    assert list(waits.passed_over(100).values()) == [[]]

@@ -70,7 +70,7 @@ def test_an_allocation_is_charged_everywhere_and_taken_back_everywhere():
     container = state.allocate(ask, node, 70)
     assert (container.allocated_ms, container.is_am, container.ask_key) == (70, True, ask.key)
     assert (ask.count, ask.hosts, ask.racks, ask.since_ms) == (1, {}, {"/r": 1}, 70)
-    assert (state.shape_waits.served_ms, ask.shape_wait.served_ms) == (70, 70)
+    assert (state.shape_waits.taken_ms, ask.shape_wait.served_ms) == ([70, 70], 70)
     assert (node.free, node.used, state.free) == ([900, 9], (100, 1), (900, 9))
     assert used(state) == [[100, 1], [100, 1], [100, 1], [0, 0], [0, 0]]
     assert (app.used, x.user_used, x.am_used) == ([100, 1], {"u1": [100, 1]}, [100, 1])

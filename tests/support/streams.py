@@ -7,6 +7,8 @@ import pytest
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
+SMALL = (1024, 1)
+
 OF_EACH_KIND = ["capacity", "drf", "fifo", "tetris"]
 OTHERS = ["fair", "sjf", "slots", "srtf", "strict"]
 HOLDING = [*OF_EACH_KIND, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
@@ -28,20 +30,25 @@ def crowded(compiled: dict[str, Any], nodes: int) -> Cluster:
     return made
 
 
-def small(made: Cluster, number: int) -> None:
+def small(made: Cluster, number: int, size: tuple[int, ...] = SMALL) -> None:
     """Add one more small application, which came later."""
     made.add_app(number, submitted_ms=number)
-    made.ask(number, 1)
+    made.ask(number, 1, size)
 
 
-def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> list:
-    """End the oldest small task and add a new one, round after round. Return what was allocated."""
+def flow(
+    made: Cluster, rounds: int, step_ms: int = 1000, size: tuple[int, ...] = SMALL
+) -> list:  # fmt: skip
+    """End the oldest task of this size, and add an application with another one, round after round.
+    Return what was allocated.
+    """
     allocated, number = [], 1000 + made.now
     for _ in range(rounds):
-        oldest = next((n for n, c in sorted(made.containers.items()) if not c.is_am), None)
+        tasks = (n for n, c in sorted(made.containers.items()) if not c.is_am and c.size == size)
+        oldest = next(tasks, None)
         if oldest is not None:
             made.complete(oldest)
-        small(made, number := number + 1)
+        small(made, number := number + 1, size)
         allocated += made.round(step_ms)
         for g in made.containers.values():
             made.send(r.ContainerStartedRecord(made.now, g.number)) if g.number == max(

@@ -4,6 +4,7 @@ the state at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from loomcard.model.fit_index import Shape
@@ -90,7 +91,7 @@ class PendingPlan:
         self.reasons_reported = False  # each ask that waits had its reason before this stage
         self.wants: dict[Ask, int] = {}  # asks that want a reservation, and for which instance
         self._reservations = state.reservations.rows()  # before the round
-        self._passed: dict[int, set[Shape]] = {}
+        self._passed: dict[int, dict[Shape, Sequence[int]]] = {}
 
     def allocate(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
         """Allocate one container; a run of equal allocations becomes one decision."""
@@ -127,9 +128,10 @@ class PendingPlan:
         self.state.reservations.end_all(ask)
         self.steps.append(PendingReservation(ask, None, None, instance))
 
-    def passed_over(self, after_ms: int) -> set[Shape]:
-        """The shapes that got no container for ``after_ms`` while other shapes got some. With
-        ``AT_ONCE_MS`` it does not matter whether other shapes got some.
+    def passed_over(self, after_ms: int) -> dict[Shape, Sequence[int]]:
+        """The shapes that got no container for ``after_ms`` while other shapes got some, each with
+        the resource types of which these got nothing. With ``AT_ONCE_MS`` it does not matter what
+        other shapes got.
         """
         found = self._passed.get(after_ms)
         if found is None:

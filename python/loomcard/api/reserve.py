@@ -1,14 +1,14 @@
 """Reservations for asks that are passed over: if the first in line fits nowhere, room is reserved.
 
-An ask is passed over while containers of other shapes are allocated and none of its own shape is.
-After a while the first in line of its queue wants a reservation. Of all asks that want one, the
-round gives it to the one that has waited longest, on the node that is likely to have enough
-soonest.
+An ask is passed over while containers of other shapes are allocated and none of its own shape is,
+if these take all that it lacks on some node. After a while the first in line of its queue wants a
+reservation. Of all asks that want one, the round gives it to the one that has waited longest, on
+the node that is likely to have enough soonest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loomcard.api.pending_plan import RULE_MS
@@ -81,7 +81,7 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> 
     have nothing, or asks for more than any node has.
     """
     view = plan.view
-    passed = view._pending.passed_over(after_ms) if after_ms else ()
+    passed = view._pending.passed_over(after_ms) if after_ms else {}
     if not passed:
         return
     left: list[tuple[Shape | None, Any]] = []
@@ -125,18 +125,36 @@ def want_first(
 ) -> None:  # fmt: skip
     """As ``want_room``, for a policy without a line: the ask that waited longest comes first."""
     view, state = plan.view, plan.view._state
-    passed = view._pending.passed_over(after_ms) if after_ms else ()
+    passed = view._pending.passed_over(after_ms) if after_ms else {}
     for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=age_of):
         app = ask.application
         if state.reservations.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
             continue
-        if plan.place(ask) is None and _possible(state, ask):
+        shape = ask.size, ask.label
+        if (
+            plan.place(ask) is None
+            and _possible(state, ask)
+            and others_took(plan, shape, passed[shape])
+        ):
             view._pending.wants[ask] = plan._instance
             return
 
 
+def others_took(plan: Plan, shape: Shape, untaken: Sequence[int]) -> bool:
+    """Whether others got all that a shape that fits nowhere lacks on some node; ``untaken``: the
+    types of which they got nothing (``view.passed_over``). If it lacks one of these on every node
+    (each GPU has its task, while others take memory), nothing passes it over.
+    """
+    size, label = shape
+    return not untaken or any(
+        all(node.room[index] >= size[index] for index in untaken)
+        for node in plan.view._state.nodes.values()
+        if node.takes(label) and fits(size, node.capacity)
+    )
+
+
 def _first(
-    plan: Plan, app: Application, passed: Container[Shape], rules: Chooser
+    plan: Plan, app: Application, passed: Mapping[Shape, Sequence[int]], rules: Chooser
 ) -> tuple[bool, Ask | None]:
     """Whether any ask of the application may get a container if there is room; and, among those
     with the priority of the first such ask, the first that was passed over and fits nowhere. An
@@ -154,7 +172,8 @@ def _first(
         nowhere = rules.place(plan, ask) is None
         if nowhere and not _possible(plan.view._state, ask):
             continue
-        if nowhere and (ask.size, ask.label) in passed:
+        shape = ask.size, ask.label
+        if nowhere and shape in passed and others_took(plan, shape, passed[shape]):
             return True, ask
         first = first or ask
     return first is not None, None

@@ -307,9 +307,10 @@ class ClusterView:
         """
         return self._pending.exhausted
 
-    def passed_over(self, after_ms: int) -> Collection[Shape]:
-        """The shapes that got no container for ``after_ms`` while other shapes got some. With
-        ``AT_ONCE_MS`` it does not matter whether other shapes got some.
+    def passed_over(self, after_ms: int) -> Mapping[Shape, Sequence[int]]:
+        """The shapes that got no container for ``after_ms`` while other shapes got some, each with
+        the indices of the resource types that it asks for and of which these got nothing. With
+        ``AT_ONCE_MS`` it does not matter what other shapes got, and the indices are left out.
         """
         return self._pending.passed_over(after_ms)
 

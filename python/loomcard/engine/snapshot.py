@@ -46,7 +46,7 @@ def dump(mirror: Mirror) -> dict[str, Any]:
             for ask in attempt.ordered
         ],
         "lines": [[*shape, wait.served_ms] for shape, wait in state.shape_waits.of.items()],
-        "served_ms": state.shape_waits.served_ms,
+        "taken_ms": state.shape_waits.taken_ms,
         "ran": [[a.number, *a.ran] for a in state.applications.values()],
         "ran_all": [state.shape_waits.ran, state.shape_waits.masters_ran],
         "reservations": mirror.reserved,
@@ -119,7 +119,7 @@ def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
         state.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
     for size, label, served_ms in dumped.get("lines", ()):
         waits.of[Resource(size), label].served_ms = served_ms
-    waits.served_ms = dumped.get("served_ms", -1)
+    waits.taken_ms = dumped.get("taken_ms") or [dumped.get("served_ms", -1)] * len(state.types)
     for number, *ran in dumped.get("ran", ()):
         state.applications[number].ran = ran
     waits.ran, waits.masters_ran = map(list, dumped.get("ran_all", ([0, 0], [0, 0])))

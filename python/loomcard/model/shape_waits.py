@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Ask, Container, ShapeWait
 
@@ -9,9 +11,9 @@ from loomcard.model.objects import Ask, Container, ShapeWait
 class ShapeWaits:
     """The wait of each shape that is asked for, and how long containers have run."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: int) -> None:
         self.now_ms = 0  # of the batch; the time at which its asks came
-        self.served_ms = -1  # when a container was last allocated
+        self.taken_ms = [-1] * types  # when a container that uses a resource type was allocated
         self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
         self.masters_ran = [0, 0]  # the same of AMs that ended
         self.of: dict[Shape, ShapeWait] = {}
@@ -26,12 +28,30 @@ class ShapeWaits:
                 wait = self.of[shape] = ShapeWait(self.now_ms)
             ask.shape_wait, ask.since_ms = wait, self.now_ms
 
-    def passed_over(self, since_ms: int, *, others: bool = True) -> set[Shape]:
-        """The shapes that got nothing since ``since_ms``; ``others``: only if other shapes did."""
+    def served(self, ask: Ask, now_ms: int) -> None:
+        """Note that ``ask`` got a container."""
+        ask.shape_wait.served_ms = ask.since_ms = now_ms
+        taken_ms = self.taken_ms
+        for index, amount in enumerate(ask.size):
+            if amount:
+                taken_ms[index] = now_ms
+
+    def passed_over(self, since_ms: int, *, others: bool = True) -> dict[Shape, Sequence[int]]:
+        """The shapes that got nothing since ``since_ms``, each with the resource types that it asks
+        for and of which no other shape got any since; ``others``: only if other shapes got some,
+        otherwise whatever they got.
+        """
+        if not others:
+            return {shape: () for shape, wait in self.of.items() if wait.served_ms <= since_ms}
+        latest_ms = max(self.taken_ms)
         return {
-            shape
+            shape: [
+                index
+                for index, (amount, ms) in enumerate(zip(shape[0], self.taken_ms, strict=True))
+                if amount and ms <= wait.served_ms
+            ]
             for shape, wait in self.of.items()
-            if wait.served_ms <= since_ms and (wait.served_ms < self.served_ms or not others)
+            if wait.served_ms <= since_ms and wait.served_ms < latest_ms
         }
 
     def ended(self, container: Container, kind: str, now_ms: int) -> None:

@@ -48,7 +48,7 @@ class ClusterState:
         self.pending_total = 0
         self.shapes: dict[Shape, int] = {}  # how many outstanding asks have each
         self.labelled: dict[str, dict[Ask, None]] = {}  # outstanding ones, by label
-        self.shape_waits = ShapeWaits()
+        self.shape_waits = ShapeWaits(len(resource_types))
         self.rule_waits = RuleWaits()
         self.queue_reasons: dict[int, str] = {}  # why all below a queue wait, as last reported
         self.fit_indexes = FitIndexes(self.nodes)
@@ -259,7 +259,7 @@ class ClusterState:
         container.is_am = ask.is_am
         container.label = ask.label
         container.allocated_ms = now_ms
-        ask.shape_wait.served_ms = ask.since_ms = self.shape_waits.served_ms = now_ms
+        self.shape_waits.served(ask, now_ms)
         if node.reservation is not None and node.reservation.ask is ask:
             self.reservations.end(node.reservation)
         tallies.take_locality(ask, node, container)
