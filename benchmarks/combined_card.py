@@ -1,7 +1,7 @@
 """The combined card (policies/organisations.yml) beside each paper's own policy, on that paper's
-headline workload, in the simulator.
+headline workload, in the simulator or on a real ResourceManager.
 
-    python -m benchmarks.combined_card [--seeds 20] [--only dress]
+    python -m benchmarks.combined_card [--seeds 20] [--only dress] [--on yarn]
 
 Under the card the jobs of a workload go to the queue for their kind of work; under the paper's
 policy they have one queue, or the paper's tree. The change is that from paper to card by seed, with
@@ -18,10 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.papers_on_yarn.dress import (
+    WARM_UP_MS,
+    scaled,
+    scaled_options,
+    warmed_up,
+    without_warm_up,
+)
+from benchmarks.papers_on_yarn.progress import play
 from loomcard.config import compile_config
 from loomcard.config.shipped import PACKAGE
 from loomcard.report.figures import interval
@@ -91,10 +100,22 @@ HEADLINES = (
 )  # fmt: skip
 
 
-def figure(headline: Headline, record: RunRecord, leaf: str) -> float:
-    """Return the figure of a run in percent or seconds; ``leaf``: where the run has the queue."""
+@dataclass(frozen=True)
+class Yarn:
+    """Runs on a real ResourceManager: where they are kept, and what all times are divided by."""
+
+    folder: Path
+    by: int
+
+
+def figure(
+    headline: Headline, record: RunRecord, leaf: str, by: int = 1, from_ms: int = 0
+) -> float:
+    """Return the figure of a run in percent or seconds of the workload; ``leaf``: where the run has
+    the queue; ``by``: what the run's times are divided by; ``from_ms``: when its first job comes.
+    """
     if headline.measure.startswith("root."):
-        between = 300_000, 1_000_000
+        between = from_ms + 300_000 // by, from_ms + 1_000_000 // by
         jobs = {app.id for app in record.applications if app.queue == leaf}
         held = 0
         for row in record.containers:
@@ -110,34 +131,54 @@ def figure(headline: Headline, record: RunRecord, leaf: str) -> float:
     ]
     assert rows
     assert all(value is not None for value in rows), "a job has not ended"
-    return float(np.mean(rows)) / 1000
+    return float(np.mean(rows)) * by / 1000
 
 
-def run(headline: Headline, seed: int) -> tuple[RunRecord, RunRecord]:
-    """Return the run under the paper's policy and that under the card."""
+def run(headline: Headline, seed: int, yarn: Yarn | None = None) -> tuple[RunRecord, RunRecord]:
+    """Return the run under the paper's policy and that under the card. Raises as ``play`` does."""
     scenario = load(Path(headline.workload), seed=seed, vary=headline.vary)
-    own = f"version: 1\npolicy: {headline.policy}\n"
+    own = f"version: 1\nkind: policy\npolicy: {headline.policy}\n"
     if headline.policy.endswith(".yml"):
         own = (PACKAGE / "experiments" / "shipped" / headline.policy).read_text("utf-8")
     moved = [replace(app, queue=headline.leaf(app.queue)) for app in scenario.applications]
-    card = compile_config(CARD.read_text("utf-8"), CARD.name)
-    return (
-        simulate(scenario, compile_config(own, headline.policy), policy="paper"),
-        simulate(replace(scenario, applications=moved), card, policy="card"),
+    both = (
+        ("paper", own, scenario),
+        ("card", CARD.read_text("utf-8"), replace(scenario, applications=moved)),
     )
+    if yarn is None:
+        records = [
+            simulate(jobs, compile_config(text, name), policy=name) for name, text, jobs in both
+        ]
+        return records[0], records[1]
+    played = {}
+    for name, text, jobs in both[:: -1 if seed % 2 == 0 else 1]:
+        place = yarn.folder / f"{headline.workload}-{seed}-{name}"
+        place.mkdir(parents=True, exist_ok=True)
+        config = place / f"{name}.yml"
+        config.write_text(yaml.safe_dump(scaled_options(yaml.safe_load(text), yarn.by)), "utf-8")
+        played[name] = without_warm_up(play(warmed_up(scaled(jobs, yarn.by)), config, folder=place))
+    return played["paper"], played["card"]
 
 
-def row(headline: Headline, seeds: Sequence[int], runs: Runs) -> dict[str, Any]:
+def row(
+    headline: Headline, seeds: Sequence[int], runs: Runs, yarn: Yarn | None = None
+) -> dict[str, Any]:
     """Return the means of both over the seeds, and the change with its interval; ``runs`` keeps
-    what was simulated, for other headlines of the workload.
+    what was run, for other headlines of the workload.
     """
+    by, from_ms = (1, 0) if yarn is None else (yarn.by, WARM_UP_MS)
     pairs = []
     for seed in seeds:
         key = headline.workload, seed
         if key not in runs:
-            runs[key] = run(headline, seed)
+            runs[key] = run(headline, seed, yarn)
         queues = headline.measure, headline.leaf(headline.measure)
-        pairs.append([figure(headline, *both) for both in zip(runs[key], queues, strict=True)])
+        pairs.append(
+            [
+                figure(headline, record, leaf, by, from_ms)
+                for record, leaf in zip(runs[key], queues, strict=True)
+            ]
+        )
     both = np.array(pairs)
     changes = 100 * (both[:, 1] / both[:, 0] - 1)
     low, high = interval(changes, np.mean, headline.name)
@@ -154,13 +195,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", default="", help="a part of the headlines' names")
+    parser.add_argument("--on", choices=("simulator", "yarn"), default="simulator")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results/combined-card"), help="on yarn: of the runs"
+    )
+    parser.add_argument("--time-divided-by", type=int, default=10, help="on yarn")
     wanted = parser.parse_args()
+    yarn = Yarn(wanted.out, wanted.time_divided_by) if wanted.on == "yarn" else None
     table = Table("headline", "paper's policy", "card", "change", "95 % interval")
     rows, runs = [], Runs()
     for headline in HEADLINES:
         if wanted.only not in headline.name:
             continue
-        found = row(headline, range(1, wanted.seeds + 1), runs)
+        found = row(headline, range(1, wanted.seeds + 1), runs, yarn)
         rows.append(found)
         bounds = "" if found["low"] is None else f"{found['low']:+.1f} to {found['high']:+.1f} %"
         table.add_row(

@@ -240,11 +240,23 @@ def _play(scenario: Scenario, policy: str, folder: Path, by: int) -> RunRecord:
 
 def card(policy: str, by: int) -> str:
     """Return the configuration of ``dress``, or of the letter, with its times divided by ``by``."""
-    options: dict[str, Any] = {"tick_ms": TICK_MS // by, "phase_window_ms": WINDOW_MS // by}
     document: dict[str, Any] = {"version": 1, "kind": "policy", "policy": OURS}
     if policy == LETTER:
         document = yaml.safe_load((SHIPPED / LETTER).read_text("utf-8"))
-    return str(yaml.safe_dump(document | {"options": document.get("options", {}) | options}))
+    return str(yaml.safe_dump(scaled_options(document, by)))
+
+
+def scaled_options(document: dict[str, Any], by: int) -> dict[str, Any]:
+    """Return a configuration, or a queue of one, whose queues under ``dress`` have its times
+    divided by ``by``.
+    """
+    made = dict(document)
+    if made.get("policy") == OURS:
+        times = {"tick_ms": TICK_MS // by, "phase_window_ms": WINDOW_MS // by}
+        made["options"] = made.get("options", {}) | times
+    if "queues" in made:
+        made["queues"] = {name: scaled_options(queue, by) for name, queue in made["queues"].items()}
+    return made
 
 
 def _checked(record: RunRecord) -> Run:
