@@ -170,7 +170,7 @@ $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.compiled
 	@touch $@
 
 bench: ready $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; half an hour; the last line is JSON
-	@$(BIN)/python -m benchmarks.speed.bridge --python .venv-compiled/bin/python
+	@$(ON_LINE) $(BIN)/python -m benchmarks.speed.bridge --python .venv-compiled/bin/python
 
 bench-gate: ready $(COMPILED)  ## does the head use more CPU for an allocation or a simulated task than COMMIT=...? some 20 minutes; exits 1 beyond 5 %
 	@$(BIN)/python -m benchmarks.speed.gate $(or $(COMMIT),$(error COMMIT=...: name the commit to compare with))

@@ -37,7 +37,8 @@ def test_a_line_means_its_release() -> None:
     release = "-Dhadoop.line=3.5 -Dhadoop.version=3.5.0\n"
     assert "surefire:test " + release in dry_run("java", "HADOOP=3.5").stdout
     assert "-Dhadoop" not in dry_run("java", "HADOOP=3.4").stdout
-    assert "LOOMCARD_HADOOP=3.5 " in dry_run("chaos", "HADOOP=3.5").stdout
+    for target in ("chaos", "bench"):
+        assert "LOOMCARD_HADOOP=3.5 " in dry_run(target, "HADOOP=3.5").stdout
 
 
 def test_an_unknown_line_names_the_known_ones() -> None:

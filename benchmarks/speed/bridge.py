@@ -28,8 +28,11 @@ from benchmarks.speed import ask_trace
 from benchmarks.speed.bridge_figures import Window, of_phase, ratios, rows, spread
 from benchmarks.speed.traced_process import read_stamps, trace_launcher
 from loomcard.api.registry import built_in
+from loomcard.cluster import paths
+from loomcard.cluster.hadoop_jars import JarSourceError
 from loomcard.config import canonical_json, compile_config
 from loomcard.config.catalog import catalog
+from loomcard.config.shipped import PlaceError
 
 OURS = "loomcard"
 THEIRS = ("capacity", "capacity-async")
@@ -122,13 +125,10 @@ class Trial:
 
 def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
     """Return the command line that measures one scheduler in one JVM."""
-    jars = (trial.target or TARGET) / "classpath.txt"
-    if not jars.is_file():
-        raise BenchError(f"{jars} is missing: run `make setup` first")
     own = sorted(TARGET.glob("loomcard-bench-*.jar"))
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
     command = [str(java), f"-Xms{trial.heap}", f"-Xmx{trial.heap}"]
-    command += ["-cp", os.pathsep.join([*map(str, own), jars.read_text()]), MAIN]
+    command += ["-cp", os.pathsep.join([*map(str, own), class_path(trial.target)]), MAIN]
     command += [f"scheduler={scheduler}", f"folder={folder}", f"queues={QUEUES}"]
     command += [f"{name}={value}" for name, value in trial.load.items()]
     command += application_settings(trial.policy)
@@ -150,6 +150,21 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
         if trial.journal is not None:
             command.append(f"conf:loomcard.journal.dir={trial.journal.resolve()}")
     return command
+
+
+def class_path(target: Path | None) -> str:
+    """Return the jars of a built bench (None: of this tree), or of the Hadoop line that
+    `LOOMCARD_HADOOP` names.
+    """
+    if target is None and paths.hadoop_line() != paths.BUILT_WITH:
+        try:
+            return str(paths.jars() / "*")
+        except JarSourceError as error:
+            raise BenchError(f"{error} ({error.hint})") from None
+    jars = (target or TARGET) / "classpath.txt"
+    if not jars.is_file():
+        raise BenchError(f"{jars} is missing: run `make setup` first")
+    return jars.read_text()
 
 
 def measure(scheduler: str, number: int, trial: Trial) -> Iterator[Window]:
@@ -187,7 +202,7 @@ def check(window: Window) -> None:
 
 def table(windows: Sequence[Window], schedulers: Sequence[str]) -> Table:
     """Return all figures as minimum / median / maximum over the windows."""
-    result = Table(title="minimum / median / maximum over windows")
+    result = Table(title=f"Hadoop {paths.hadoop_line()}, minimum / median / maximum over windows")
     result.add_column("")
     for scheduler in schedulers:
         result.add_column(scheduler, justify="right")
@@ -262,7 +277,7 @@ def main(
             windows.append(window)
             if out is not None:
                 out.write_bytes(b"".join(msgspec.json.encode(w) + b"\n" for w in windows))
-    except BenchError as error:
+    except (BenchError, PlaceError) as error:
         typer.echo(f"bench: {error}", err=True)
         raise typer.Exit(1) from None
     console = Console(width=None if sys.stdout.isatty() else 120)

@@ -8,8 +8,10 @@ from benchmarks.speed.bridge import (
     FULL,
     OURS,
     THEIRS,
+    BenchError,
     Trial,
     application_settings,
+    class_path,
     java_command,
     policies,
     policy_yaml,
@@ -47,6 +49,22 @@ def test_only_our_jvm_gets_a_policy_and_a_journal(
     assert "nodes=7" in theirs
     assert f"conf:loomcard.journal.dir={tmp_path / 'journal'}" in ours
     assert not [word for word in theirs if word.startswith("conf:")]
+
+
+def test_the_jars_are_those_of_the_hadoop_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`LOOMCARD_HADOOP` chooses them, unless another tree's bench is measured."""
+    (tmp_path / "loomcard-yarn-0.1.0.jar").touch()
+    (tmp_path / "classpath.txt").write_text("built")
+    monkeypatch.setenv("LOOMCARD_JARS", str(tmp_path))
+    monkeypatch.setenv("LOOMCARD_HADOOP", "3.5")
+    assert class_path(None) == str(tmp_path / "*")
+    assert class_path(tmp_path) == "built"
+    monkeypatch.delenv("LOOMCARD_JARS")
+    monkeypatch.setenv("LOOMCARD_HADOOP", "9.9")
+    with pytest.raises(BenchError, match=r"9\.9: no such line .name one of 2\.7"):
+        class_path(None)
 
 
 def test_every_built_in_policy_can_be_measured() -> None:
