@@ -28,14 +28,7 @@ from loomcard.api.preempt.rules import (
 )
 from loomcard.api.preempt.search import Search, take_back
 from loomcard.api.random import draw, pick
-from loomcard.api.reserve import (
-    RESERVATION,
-    ByShape,
-    others_took,
-    serve_reservations,
-    want_first,
-    want_room,
-)
+from loomcard.api.reserve import RESERVATION, ByShape, serve_reservations, want_first, want_room
 from loomcard.api.serve import report_waiting
 from loomcard.api.shape_lines import OpenShapes, RoomIndex, ShapeLines
 from loomcard.api.stages.dag_hint import Dag, DagStage, read_dag, write_dag
@@ -106,7 +99,6 @@ __all__ = [
     "guarantees",
     "mean_of_runs",
     "only_shape_of",
-    "others_took",
     "own_limit",
     "pick",
     "potential",

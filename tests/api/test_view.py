@@ -77,7 +77,7 @@ def test_a_view_shows_the_cluster_and_its_scope():
             True, False, False,
         ]  # fmt: skip
         assert [view.offers(view.nodes[1], label) for label in ("", "gpu")] == [False, True]
-        assert (view.lending, view.reservations, view.passed_over(1)) == (False, [], {})
+        assert (view.lending, view.reservations, view.passed_over(1)) == (False, [], set())
 
     Looks.look = look
     assert cluster.exchange().faults == []

@@ -11,6 +11,7 @@ from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Ask, Container, Node
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
+from loomcard.model.resource import fits
 from loomcard.model.state import ClusterState
 from loomcard.wire.messages import (
     Allocate,
@@ -91,7 +92,7 @@ class PendingPlan:
         self.reasons_reported = False  # each ask that waits had its reason before this stage
         self.wants: dict[Ask, int] = {}  # asks that want a reservation, and for which instance
         self._reservations = state.reservations.rows()  # before the round
-        self._passed: dict[int, dict[Shape, Sequence[int]]] = {}
+        self._passed: dict[int, set[Shape]] = {}
 
     def allocate(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
         """Allocate one container; a run of equal allocations becomes one decision."""
@@ -128,17 +129,38 @@ class PendingPlan:
         self.state.reservations.end_all(ask)
         self.steps.append(PendingReservation(ask, None, None, instance))
 
-    def passed_over(self, after_ms: int) -> dict[Shape, Sequence[int]]:
-        """The shapes that got no container for ``after_ms`` while other shapes got some, each with
-        the resource types of which these got nothing. With ``AT_ONCE_MS`` it does not matter what
-        other shapes got.
+    def passed_over(self, after_ms: int) -> set[Shape]:
+        """The shapes that got no container for ``after_ms`` while other shapes got all that they
+        lack on some node. With ``AT_ONCE_MS`` it does not matter what other shapes got.
         """
         found = self._passed.get(after_ms)
         if found is None:
             since_ms, others = self.now_ms - after_ms, after_ms > AT_ONCE_MS
-            found = self.state.shape_waits.passed_over(since_ms, others=others)
+            waiting = self.state.shape_waits.passed_over(since_ms, others=others)
+            found = {
+                shape for shape, untaken in waiting.items() if self._others_took(shape, untaken)
+            }
             self._passed[after_ms] = found
         return found
+
+    def _others_took(self, shape: Shape, untaken: Sequence[int]) -> bool:
+        """Whether some node that could run the shape lacks nothing of the types that others did not
+        take. If each lacks some (each GPU has its task, while others take memory), nobody passes
+        the shape over. It is asked in each round, so what most nodes lack is looked at first.
+        """
+        if not untaken:
+            return True
+        (size, label), first = shape, untaken[0]
+        for node in self.state.nodes.values():
+            room = node.room
+            if (
+                room[first] >= size[first]
+                and all(room[index] >= size[index] for index in untaken)
+                and node.takes(label)
+                and fits(size, node.capacity)
+            ):
+                return True
+        return False
 
     def wait(self, ask: Ask, reason: Reason | str, until_ms: int | None = None) -> None:
         """Say why an ask gets nothing. It is reported only if the reason has changed, or if a rule

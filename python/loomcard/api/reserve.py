@@ -8,7 +8,7 @@ the node that is likely to have enough soonest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from loomcard.api.pending_plan import RULE_MS
@@ -81,7 +81,7 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> 
     have nothing, or asks for more than any node has.
     """
     view = plan.view
-    passed = view._pending.passed_over(after_ms) if after_ms else {}
+    passed = view._pending.passed_over(after_ms) if after_ms else ()
     if not passed:
         return
     left: list[tuple[Shape | None, Any]] = []
@@ -125,36 +125,18 @@ def want_first(
 ) -> None:  # fmt: skip
     """As ``want_room``, for a policy without a line: the ask that waited longest comes first."""
     view, state = plan.view, plan.view._state
-    passed = view._pending.passed_over(after_ms) if after_ms else {}
+    passed = view._pending.passed_over(after_ms) if after_ms else ()
     for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=age_of):
         app = ask.application
         if state.reservations.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
             continue
-        shape = ask.size, ask.label
-        if (
-            plan.place(ask) is None
-            and _possible(state, ask)
-            and others_took(plan, shape, passed[shape])
-        ):
+        if plan.place(ask) is None and _possible(state, ask):
             view._pending.wants[ask] = plan._instance
             return
 
 
-def others_took(plan: Plan, shape: Shape, untaken: Sequence[int]) -> bool:
-    """Whether others got all that a shape that fits nowhere lacks on some node; ``untaken``: the
-    types of which they got nothing (``view.passed_over``). If it lacks one of these on every node
-    (each GPU has its task, while others take memory), nothing passes it over.
-    """
-    size, label = shape
-    return not untaken or any(
-        all(node.room[index] >= size[index] for index in untaken)
-        for node in plan.view._state.nodes.values()
-        if node.takes(label) and fits(size, node.capacity)
-    )
-
-
 def _first(
-    plan: Plan, app: Application, passed: Mapping[Shape, Sequence[int]], rules: Chooser
+    plan: Plan, app: Application, passed: Container[Shape], rules: Chooser
 ) -> tuple[bool, Ask | None]:
     """Whether any ask of the application may get a container if there is room; and, among those
     with the priority of the first such ask, the first that was passed over and fits nowhere. An
@@ -172,8 +154,7 @@ def _first(
         nowhere = rules.place(plan, ask) is None
         if nowhere and not _possible(plan.view._state, ask):
             continue
-        shape = ask.size, ask.label
-        if nowhere and shape in passed and others_took(plan, shape, passed[shape]):
+        if nowhere and (ask.size, ask.label) in passed:
             return True, ask
         first = first or ask
     return first is not None, None

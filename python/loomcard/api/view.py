@@ -307,10 +307,9 @@ class ClusterView:
         """
         return self._pending.exhausted
 
-    def passed_over(self, after_ms: int) -> Mapping[Shape, Sequence[int]]:
-        """The shapes that got no container for ``after_ms`` while other shapes got some, each with
-        the indices of the resource types that it asks for and of which these got nothing. With
-        ``AT_ONCE_MS`` it does not matter what other shapes got, and the indices are left out.
+    def passed_over(self, after_ms: int) -> Collection[Shape]:
+        """The shapes that got no container for ``after_ms`` while other shapes got all that they
+        lack on some node. With ``AT_ONCE_MS`` it does not matter what other shapes got.
         """
         return self._pending.passed_over(after_ms)
 

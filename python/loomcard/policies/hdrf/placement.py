@@ -6,7 +6,7 @@ A reservation leaves a part of one server idle; headroom would leave a part of e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, Protocol
 
 from loomcard import (
@@ -32,7 +32,6 @@ from loomcard.advanced import (
     asks_of,
     by_submission,
     for_first,
-    others_took,
     room_for,
 )
 from loomcard.policies.hdrf import paper
@@ -270,17 +269,13 @@ def reserve_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
             plan.wait(ask, f"{RESERVATION} {node.id}")
 
 
-def _first(plan: Plan, partition: Partition, passed: Mapping[Shape, Sequence[int]]) -> Ask | None:
+def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask | None:
     """Return the ask for which room is to be reserved, or None: of the leaves that want a large
     shape (one that was passed over) or compete with one, the first gets it if it waits for a large
     one.
     """
     fitting = partition.look()
-    large = {
-        want
-        for want in partition.wanted
-        if want in passed and want not in fitting and others_took(plan, want, passed[want])
-    }
+    large = {want for want in partition.wanted if want in passed and want not in fitting}
     racing = large | rivals(partition.wanted, large)
     shares = partition.shares(frozenset(racing))
     leaf = alloc(partition.tree.root, shares.first)
