@@ -3,8 +3,9 @@
     loomcard run coupling-table4 --out run/coupling-table4
     python -m benchmarks.local_maps run/coupling-table4
 
-Percent of the tasks that wish for nodes: minimum, mean and maximum over the seeds. The line of JSON
-below the table has the same figures.
+Percent of the tasks that wish for nodes: minimum, mean and maximum over the seeds, one row for each
+policy in each setting (the workload with its parameters). The line of JSON below the table has the
+same figures.
 """
 
 from __future__ import annotations
@@ -67,20 +68,20 @@ def main() -> None:
         for run in read_study(parser.parse_args().folder).runs:
             percent = of_run(run)
             if percent is not None:
-                found.setdefault((run.facts["workload"], run.policy), []).append(percent)
+                found.setdefault((run.setting, run.policy), []).append(percent)
     except (ResultError, FindingsError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     table = Table(title="tasks on a node that they wish for, %")
-    for name in ("workload", "policy", "seeds", "min", "mean", "max"):
+    for name in ("setting", "policy", "seeds", "min", "mean", "max"):
         table.add_column(name)
     printed = []
-    for (workload, policy), all_of in found.items():
+    for (setting, policy), all_of in found.items():
         figures = {"min": min(all_of), "mean": mean(all_of), "max": max(all_of)}
         shown = [f"{value:.1f}" for value in figures.values()]
-        table.add_row(workload, policy, str(len(all_of)), *shown)
         seeds = len(all_of)
-        printed.append({"workload": workload, "policy": policy, "seeds": seeds, **figures})
+        table.add_row(setting, policy, str(seeds), *shown)
+        printed.append({"setting": setting, "policy": policy, "seeds": seeds, **figures})
     Console().print(table)
     print(json.dumps(printed))
 

@@ -43,13 +43,17 @@ def test_a_folder_without_results_is_one_line(
 def test_runs_of_a_workload_that_ships(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """There is one row for each policy, over its seeds; for a single run, drawn again, the three
-    figures are equal.
+    """There is one row for each policy in each setting, over its seeds; for a single run, drawn
+    again, the three figures are equal. Settings differ in ``remote``, which this experiment sweeps.
     """
     prepared = prepare(Request("coupling-fig1", policies=("fair",), seeds=(1,), journal=False))
     run(prepared, tmp_path, lambda _: None)
     monkeypatch.setattr("sys.argv", ["local_maps", str(tmp_path)])
     main()
-    (row,) = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (row["workload"], row["policy"], row["seeds"]) == ("coupling-fig1", "fair", 1)
-    assert 50 < row["min"] == row["mean"] == row["max"] < 100
+    rows = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [(row["policy"], row["seeds"]) for row in rows] == [("fair", 1), ("fair", 1)]
+    near, far = (row["setting"] for row in rows)
+    assert near != far
+    assert "coupling-fig1" in near
+    for row in rows:
+        assert 50 < row["min"] == row["mean"] == row["max"] < 100
