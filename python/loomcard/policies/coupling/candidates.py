@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from loomcard import Ask, Node, Plan, Shape, fits
 from loomcard.advanced import draw
 from loomcard.policies.coupling.jobs import Job, Jobs, Memory
-from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat, takes
+from loomcard.policies.coupling.paper import (
+    Lists,
+    Tasks,
+    Waiting,
+    mismatch,
+    on_heartbeat,
+    takes,
+)
 from loomcard.policies.coupling.places import Listed, Places
 
 
@@ -19,11 +25,12 @@ class Candidates:
         self.plan, self.view = plan, plan.view
         self.jobs, self.places, self.memory = jobs, places, memory
         self.options = jobs.options
+        self._most = self.options.candidates(self.view.node_count)
         self._waiting = memory.waiting[0]  # the candidate that Algorithm 2 now looks at
         self._here: Node  # and the node with the heartbeat
         self._known: dict[Shape, bool] = {}  # at this heartbeat: is there room for the shape?
 
-    def allowed(self, node: Node, counts: bool) -> list[Waiting[str]]:
+    def allowed(self, node: Node, counts: bool) -> list[Waiting]:
         """Return the candidates that may start a reduce on the node, longest wait first.
 
         At most one new candidate is chosen; none if the heartbeat was already counted
@@ -32,7 +39,7 @@ class Candidates:
         memory, n = self.memory, self.view.node_count
         self._here, self._known = node, {}
         memory.beats += counts
-        candidates = memory.candidates(self.options.candidates(n))
+        candidates = memory.candidates(self._most)
         if not self.jobs.eligible:
             for waiting in candidates if counts else ():
                 if waiting.candidate is not None:
@@ -124,9 +131,10 @@ class Candidates:
 
     def _lag(self, job: Job, more: int) -> float:
         """Return the job's mismatch as if ``more`` reduces of it had been launched."""
-        assert job.tasks is not None  # it is eligible
-        launched, pending = job.tasks.launched_reduces, job.tasks.pending_reduces
-        tasks = replace(job.tasks, launched_reduces=launched + more, pending_reduces=pending - more)
+        t = job.tasks
+        assert t is not None  # it is eligible
+        launched, pending = t.launched_reduces + more, t.pending_reduces - more
+        tasks = Tasks(t.maps, t.reduces, t.finished_maps, t.pending_maps, launched, pending)
         return mismatch(tasks, self.options.threshold)
 
     def _able(self, ask: Ask, known: dict[Shape, bool]) -> bool:

@@ -90,7 +90,7 @@ class Figures:
 class Memory:
     """Plain data; applications by their id."""
 
-    waiting: list[Waiting[str]] = field(default_factory=lambda: [Waiting()])
+    waiting: list[Waiting] = field(default_factory=lambda: [Waiting()])
     """Algorithm 2's state for each candidate."""
     beats: int = 0
     """Heartbeats so far."""
@@ -105,11 +105,18 @@ class Memory:
     jobs: dict[str, JobMemory] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
 
-    def candidates(self, count: int) -> list[Waiting[str]]:
+    def candidates(self, count: int) -> list[Waiting]:
         """Return the candidates' states; there are ``count`` from now on, at least one."""
         if len(self.waiting) != count:
             self.waiting = [*self.waiting, *(Waiting() for _ in range(count))][:count]
         return self.waiting
+
+    def job(self, job_id: str) -> JobMemory:
+        """Return what has happened to the job so far."""
+        found = self.jobs.get(job_id)
+        if found is None:
+            found = self.jobs[job_id] = JobMemory()
+        return found
 
     def let_others_first(self, job_id: str, heartbeats: int, vainly: bool) -> None:
         """Let others go before the job for so many heartbeats.
@@ -179,6 +186,7 @@ class Jobs:
         self._early = EarlyReduces(view, options.early_share)
         self._stated: dict[str, tuple[int, int]] = {}
         self._outputs: dict[str, Output] = {}
+        self._finished: dict[str, int] = {}  # maps, where they have been counted
         self._capacity_version = -1
         self._memory: Memory | None = None
 
@@ -190,6 +198,7 @@ class Jobs:
         if anew := memory is not self._memory:
             self._memory = memory
             self._outputs.clear()
+            self._finished.clear()
             self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
         for change in changes:
             if isinstance(change, ContainerCompleted):
@@ -217,11 +226,13 @@ class Jobs:
         well = change.kind == "completed" and change.exit_status == 0
         if app.type != "MAPREDUCE" or container.is_am or not well:
             return
-        job = memory.jobs.setdefault(app.id, JobMemory())
+        job = memory.job(app.id)
         if is_map(container.ask_key):
             host = container.node.host
             job.finished[host] = job.finished.get(host, 0) + 1
             job.version += 1
+            if app.id in self._finished:
+                self._finished[app.id] += 1
             if app.id in self._outputs:
                 self._outputs[app.id].finish(host)
         elif container.ask_key.priority == REDUCE_PRIORITY:
@@ -229,13 +240,15 @@ class Jobs:
 
     def _lost(self, memory: Memory, host: str) -> None:
         """Forget the maps that finished on the host: their output is lost, the AM reruns them."""
-        for job in memory.jobs.values():
+        for job_id, job in memory.jobs.items():
             if job.finished.pop(host, 0):
                 job.version += 1  # so that its output is built again
+                self._finished.pop(job_id, None)
 
     def _forget(self, memory: Memory, job_id: str) -> None:
         known: tuple[dict[str, Any], ...] = (memory.jobs, memory.excluded, self._stated)
-        for each in (*known, self._outputs, self._running, self._reduces_on):
+        known += self._outputs, self._finished, self._running, self._reduces_on
+        for each in known:
             each.pop(job_id, None)
         self._drop(job_id)
 
@@ -336,11 +349,14 @@ class Jobs:
             running = self._running[app.id] = tuple([0, *self.view.zero] for _ in range(3))
             for each in app.containers:
                 self._count(app.id, each.ask_key, each.size, add_all, each.is_am)
-        own = memory.jobs.setdefault(app.id, JobMemory())
+        own = memory.job(app.id)
         stated_maps, reduces = self._stated_of(app)
         asks = [ask for ask in app.asks if not ask.is_am]
         pending = sum(ask.count for ask in asks if is_map(ask.key))
-        finished, open_maps = sum(own.finished.values()), pending + running[0][0]
+        finished = self._finished.get(app.id)
+        if finished is None:
+            finished = self._finished[app.id] = sum(own.finished.values())
+        open_maps = pending + running[0][0]
         own.maps = max(own.maps, finished + open_maps)
         maps = max(stated_maps, open_maps) if stated_maps else own.maps
         waiting = sum(ask.count for ask in asks if ask.priority == REDUCE_PRIORITY)

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-J = TypeVar("J")
 V = TypeVar("V")
 Lists = tuple[list[V], list[V], list[V]]
 """L1, L2 and L3: rank 1, ranks 2 and 3, and the rest."""
@@ -73,10 +72,10 @@ def ranked(costs: Iterable[tuple[float, Any, V]], d: int = 7) -> Lists[V]:
 
 
 @dataclass(slots=True)
-class Waiting(Generic[J]):
-    """The state of Algorithm 2: the job that waits for a place, and the heartbeats since."""
+class Waiting:
+    """The state of Algorithm 2: the job, by id, that waits for a place; the heartbeats since."""
 
-    candidate: J | None = None
+    candidate: str | None = None
     wait: int = 0
 
     def reset(self) -> None:
@@ -88,23 +87,23 @@ class Waiting(Generic[J]):
         return min(5, (self.wait - 1) // n + 1)
 
 
-class Reduces(Protocol[J, V]):
+class Reduces(Protocol[V]):
     """What Algorithm 2 needs to know of the jobs."""
 
-    def may(self, job: J) -> bool:
+    def may(self, job: str) -> bool:
         """Return whether the job lives, has a pending reduce, and a mismatch above 0."""
 
-    def select(self) -> J | None:
+    def select(self) -> str | None:
         """Return the job with the largest mismatch above 0, or None."""
 
-    def lists(self, job: J) -> Lists[V]:
+    def lists(self, job: str) -> Lists[V]:
         """Return L1, L2 and L3 among the nodes that have room now."""
 
-    def runs(self, job: J, v: V) -> bool:
+    def runs(self, job: str, v: V) -> bool:
         """Return whether a reduce of the job runs on the node."""
 
 
-def on_heartbeat(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
+def on_heartbeat(state: Waiting, v: V, n: int, jobs: Reduces[V]) -> bool:
     """Run Algorithm 2 at a heartbeat of ``v``, one of ``n`` nodes: return whether a reduce of the
     candidate may be launched there now. The caller then reports the outcome with ``attempted``.
     """
@@ -119,7 +118,7 @@ def on_heartbeat(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
     return takes(state, v, n, jobs)
 
 
-def takes(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
+def takes(state: Waiting, v: V, n: int, jobs: Reduces[V]) -> bool:
     """Return whether the candidate accepts ``v``, one of ``n`` nodes, in its current round."""
     job, number = state.candidate, state.round(n)
     if job is None or not jobs.may(job):
@@ -127,7 +126,7 @@ def takes(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
     return number > 3 or (v in jobs.lists(job)[number - 1] and not jobs.runs(job, v))
 
 
-def attempted(state: Waiting[J], n: int, launched: bool) -> None:
+def attempted(state: Waiting, n: int, launched: bool) -> None:
     """Note the outcome of a launch: another job is chosen next, or, if refused, the next round
     begins (4-7).
     """

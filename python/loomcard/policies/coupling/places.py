@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from heapq import heapify, heappop, heappush
-from itertools import islice
 from typing import Any
 
 from loomcard import Ask, ClusterView, Node
@@ -17,6 +16,8 @@ from loomcard.policies.coupling.output import Output
 from loomcard.policies.coupling.paper import Lists, cost, ranked
 
 Inputs = dict[AskKey, int]
+Row = tuple[float, float, Node]
+"""C_i(v), the draw among equals, and v."""
 FEW = 256
 """Up to so many nodes with room, only these are ranked, not all nodes."""
 RACK, REMOTE = Topology.HOPS["rack"], Topology.HOPS["remote"]
@@ -28,9 +29,9 @@ COSTS_KEPT = 64
 class Listed:
     """The nodes in a candidate's lists, as long as its round lasts and they keep their room."""
 
-    facts: object
+    facts: Any  # mypyc cannot make a data class with a field of type object
     """What of the job the lists depend on."""
-    job: object
+    job: Any
     """The job when the facts were compared last: they are not compared again for the same object.
     """
     last: int
@@ -50,9 +51,17 @@ class Costs:
     def __init__(self, places: Places, output: Output, tie: Callable[[Node], float]) -> None:
         self._places, self._output, self.tie = places, output, tie
         self.key = output.version, output.capacity_version
-        self.found: list[tuple[float, float, Node]] = []
-        """The cheapest nodes with room as last looked up, with C_i(v) and the draw among equals."""
-        self._sorted: list[tuple[float, float, Node]] = []
+        self.found: list[Row] = []
+        """The cheapest nodes with room as last looked up."""
+        self._sorted: list[Row] = []
+        self._rest: Iterator[Row] | None = None
+        self._where: dict[tuple[str, str], int] = {}
+        if places.options.distances:
+            racks = {host: output.racks_of(host) for host in output.by_host}
+            self._where = {
+                (host, racks[host][0] if racks[host] else ""): n
+                for host, n in output.by_host.items()
+            }
 
     def of(self, node: Node) -> float:
         """Return C_i(v)."""
@@ -65,32 +74,27 @@ class Costs:
         """Return C_i of a node in the rack whose host has no data."""
         return REMOTE * self._output.total - (REMOTE - RACK) * self._output.by_rack.get(rack, 0)
 
-    @cached_property
-    def _where(self) -> Mapping[tuple[str, str], int]:
-        output = self._output
-        first = ((host, output.racks_of(host), n) for host, n in output.by_host.items())
-        return {(host, racks[0] if racks else ""): n for host, racks, n in first}
-
     def before(self, node: Node) -> list[Node]:
         """Return those of ``found`` that rank before the node."""
         own = self.of(node)
         return [n for c, tie, n in self.found if c < own or (c == own and tie < self.tie(node))]
 
-    def every(self) -> Iterator[tuple[float, float, Node]]:
+    def every(self) -> Iterator[Row]:
         """Yield all nodes, with or without room, the cheapest first."""
         yield from self._sorted
+        if self._rest is None:
+            self._rest = self._unsorted()
         for row in self._rest:
             self._sorted.append(row)
             yield row
 
-    @cached_property
-    def _rest(self) -> Iterator[tuple[float, float, Node]]:
-        places, view = self._places, self._places.view
-        if places.options.distances:
-            return iter(LazyOrder([(self.of(n), [n]) for n in view.nodes], self.tie))
+    def _unsorted(self) -> Iterator[Row]:
+        if self._places.options.distances:
+            rows = [(self.of(node), [node]) for node in self._places.view.nodes]
+            return iter(LazyOrder(rows, self.tie))
         return self._by_rack()
 
-    def _by_rack(self) -> Iterator[tuple[float, float, Node]]:
+    def _by_rack(self) -> Iterator[Row]:
         """Yield all nodes, the cheapest first; look at a rack's when its best may be the next."""
         places, racks, most = self._places, self._places.view.racks, self._output.most
         heap: list[tuple[float, float, int, Any]] = [
@@ -152,12 +156,16 @@ class Places:
         """
         able = self.rooms.of((ask.size, ask.label))
         costs = self._costs_of(output, salt)
-        few = ((costs.of(n), [n]) for n in self.nodes(able))
-        every = LazyOrder(few, costs.tie) if len(able) <= FEW else costs.every()
-        rows = (
-            r for r in every if r[2].number in able and suits(ask, r[2]) and r[2].number not in used
-        )
-        costs.found = list(islice(rows, self._most(upto)))
+        every = costs.every()
+        if len(able) <= FEW:
+            every = iter(LazyOrder([(costs.of(n), [n]) for n in self.nodes(able)], costs.tie))
+        costs.found, most = [], self._most(upto)
+        for row in every:
+            node = row[2]
+            if node.number in able and node.number not in used and suits(ask, node):
+                costs.found.append(row)
+                if len(costs.found) == most:
+                    break
         return ranked(costs.found, self.options.kept_nodes)
 
     def found(self, salt: str) -> set[int]:

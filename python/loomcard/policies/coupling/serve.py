@@ -56,7 +56,7 @@ class Serving(Chooser):
         self._full = ExhaustedShapes(plan.view)
         self._got = False  # whether the last offer was taken
         self._node: Node | None = None  # of the last offer; None: anywhere
-        self._waiting: Waiting[str] | None = None  # of a reduce, its candidate
+        self._waiting: Waiting | None = None  # of a reduce, its candidate
         self._map: tuple[int, JobMemory] | None = None  # of a map, how far its input is
 
     def update(self) -> None:
@@ -193,8 +193,11 @@ class Serving(Chooser):
 
     def _open(self, node: Node) -> bool:
         """Return whether a map, or one of the others, may fit on the node."""
-        left = (each for each in self.jobs.shapes if each not in self._limited)
-        return any(fits(size, node.room) and node.takes(label) for size, label, _ in left)
+        room, limited = node.room, self._limited
+        for demand in self.jobs.shapes:
+            if fits(demand[0], room) and node.takes(demand[1]) and demand not in limited:
+                return True
+        return False
 
     def _forbidden(self, ask: Ask, node: Node) -> bool:
         """Return whether a map may not go to the node; a limit applies until the round ends."""
@@ -226,7 +229,7 @@ class Serving(Chooser):
         if best is None:
             return False
         reach, ask = best if best[1].hosts else (0, best[1])  # without input every node is local
-        own = self.memory.jobs.setdefault(job.app.id, JobMemory())
+        own = self.memory.job(job.app.id)
         if self.options.maps == "delay" and not self._waited(own, reach):
             return False
         if self.options.maps == "delay" or self._starts(visit, job, ask, reach, own):
