@@ -18,6 +18,7 @@ from loomcard import ClusterView, Plan, fill, register
 from loomcard.api import registry
 from loomcard.config import compile_config
 from loomcard.engine.far_end import FarEnd
+from loomcard.engine.round import SAVED_AT_ONCE
 from loomcard.engine.session import Session, replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -246,6 +247,43 @@ def test_what_policies_save_goes_with_a_plan_from_time_to_time(settings, first):
         [], ["root.default:test-counter"], [],
     ]  # fmt: skip
     assert [len(saved_at(2 * first - 1)), len(saved_at(2 * first))] == [0, 1]
+
+
+@register("test-long")
+@dataclass(frozen=True)
+class Long:
+    """Saves a long text, and nothing in root.b."""
+
+    def decide(self, view: ClusterView, memory: str | None) -> tuple[Plan, str | None]:
+        return Plan(view), memory
+
+    def initial(self, view: ClusterView, _saved: Any) -> str | None:
+        return None if view.queue.path == "root.b" else "x" * SAVED_AT_ONCE
+
+    def save(self, memory: str | None) -> str | None:
+        return memory
+
+
+def test_long_parts_go_with_several_plans():
+    """So no round is long for all of them. The next pass begins 5 s after this one began, when this
+    one has ended. A session restored in the middle of a pass goes on with it.
+    """
+    leaves = [queue(f"root.{name}", "test-long") for name in "abc"]
+    queues = config(queue("root", "drf"), *leaves, queue("root.d", "test-counter"))
+    far_end = FarEnd("test", ["memory_mb", "vcores"], queues, {})
+    far_end.send(r.NodeAddedRecord(0, 1, "n1:1", "/r", (4096, 4)))
+
+    def saved_at(now_ms: int) -> list[str]:
+        plan = far_end.next_plan(now_ms)
+        far_end.carry_out(plan)
+        return list(plan.saved)
+
+    first, second, third = ["root.a:test-long"], ["root.c:test-long"], ["root.d:test-counter"]
+    assert [saved_at(now_ms) for now_ms in (4999, 5000)] == [[], first]
+    far_end.session = Session.restored(header_of(far_end.session))
+    assert [saved_at(now_ms) for now_ms in (5001, 5002, 5003, 9999)] == [second, third, [], []]
+    assert [saved_at(now_ms) for now_ms in (10_000, 15_000, 15_001)] == [first, second, third]
+    assert [saved_at(now_ms) for now_ms in (15_002, 15_003)] == [first, second]
 
 
 OWN = """

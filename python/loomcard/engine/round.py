@@ -36,6 +36,7 @@ from loomcard.model.partitions import Stage
 from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource
 from loomcard.validation import error_text
+from loomcard.wire.messages import write
 
 Fault = tuple[int, str, str]
 """An instance's number, what it raised, and the traceback."""
@@ -47,6 +48,9 @@ allocated nothing.
 
 REPORT_EVERY_MS = 1_000
 """After how many ms ``plan.report_due`` is True again."""
+SAVED_AT_ONCE = 1 << 16
+"""After so many characters of durable parts the others go with the next plan: asks wait for a plan.
+"""
 
 
 class PolicyTree:
@@ -99,20 +103,29 @@ class PolicyTree:
                 self.instances[above.number].asks_below = True
             above = above.parent
 
-    def save(self, faults: list[Fault]) -> dict[str, Any]:
-        """Return the durable parts, by instance; add a fault for an instance that cannot save."""
-        saved = {}
-        for instance in self.instances.values():
+    def save(self, unsaved: list[int], faults: list[Fault]) -> dict[str, Any]:
+        """Return the durable parts of the first of the ``unsaved`` instances, by key, up to
+        ``SAVED_AT_ONCE``, and remove those looked at from the list; add a fault for each that
+        cannot save.
+        """
+        saved: dict[str, Any] = {}
+        size = 0
+        while unsaved and size < SAVED_AT_ONCE:
+            instance = self.instances.get(unsaved.pop(0))
+            if instance is None:
+                continue
             try:
                 part = instance.save()
-                msgspec.json.encode(part)
+                text = write(part)
             except BaseException as error:
                 if error_text.is_interrupt(error):
                     raise
                 faults.append(self._rest(instance, error))
                 continue
             if part is not None:
-                saved[instance.key] = part
+                self.mirror.saved[instance.key] = part
+                saved[instance.key] = msgspec.Raw(text.encode())
+                size += len(text)
         return saved
 
     def forget(self, numbers: Sequence[int] | None = None) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from loomcard.api.view import RoundTime
 from loomcard.engine.mirror import Mirror, UntrustworthyError
-from loomcard.engine.round import Fault, PolicyTree
+from loomcard.engine.round import PolicyTree
 from loomcard.engine.snapshot import dump, load
 from loomcard.wire import messages as r
 from loomcard.wire.journal import Segment, read_segments, reading
@@ -49,6 +49,7 @@ class Session:
         self._copies = None if settings.get("dry_run") else copies
         self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
         self._last_saved_ms = 0
+        self._unsaved: list[int] = []  # instances whose durable parts go with the next plans
         self._round_containers: int | None = settings.get("round_containers")
         self._clock, self._round_s = clock, (settings.get("round_deadline_ms") or 0) / 1000 * PART
         rounds: int = settings.get("journal_segment_rounds") or 1000
@@ -143,8 +144,11 @@ class Session:
         pending = self.tree.run(self._round_containers, time)
         mirror.carried_out(batch.round, pending.steps)
         reply = pending.reply(batch.round)
-        if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
-            reply.saved = self._save(reply.faults)
+        if not self._unsaved and mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
+            self._last_saved_ms = mirror.now_ms
+            self._unsaved = list(self.tree.instances)
+        if self._unsaved:
+            reply.saved = self.tree.save(self._unsaved, reply.faults)
         return reply
 
     def _raise_tree(self) -> None:
@@ -152,18 +156,14 @@ class Session:
         policy saved.
         """
         if self.tree is not None:
-            self._save([])
+            unsaved = list(self.tree.instances)
+            while unsaved:
+                self.tree.save(unsaved, [])
+            self._last_saved_ms, self._unsaved = self.mirror.now_ms, []
         # A ResourceManager compiled the configuration earlier, and must not lose all queues to one
         # policy that cannot be built any more; any other caller gets the error at once.
         later = self._search is not None
         self.tree = PolicyTree(self.mirror, self._search, self._copies, build_later=later)
-
-    def _save(self, faults: list[Fault]) -> dict[str, Any]:
-        assert self.tree is not None
-        self._last_saved_ms = self.mirror.now_ms
-        saved = self.tree.save(faults)
-        self.mirror.saved.update(saved)
-        return saved
 
     def _header(self) -> dict[str, Any]:
         if self.tree is None or self.mirror.config is None:
@@ -175,6 +175,7 @@ class Session:
             "memory": {str(i.queue.number): encode(i.memory) for i in instances if i.has_memory},
             "timers": {str(number): at_ms for number, at_ms in self.tree.timers.items()},
             "last_saved_ms": self._last_saved_ms,
+            "unsaved": self._unsaved,
             "stand_ins": {
                 str(i.queue.number): state for i in instances if (state := i.fallback.state())
             },
@@ -206,6 +207,7 @@ class Session:
             instance.view._was_cut = number in header.get("cut", ())
             instance.reported_ms = header.get("reported_ms", {}).get(str(number))
         session._last_saved_ms = header["last_saved_ms"]
+        session._unsaved = list(header.get("unsaved", ()))
         return session
 
 
