@@ -111,9 +111,7 @@ class PolicyTree:
         saved: dict[str, Any] = {}
         size = 0
         while unsaved and size < SAVED_AT_ONCE:
-            instance = self.instances.get(unsaved.pop(0))
-            if instance is None:
-                continue
+            instance = self.instances[unsaved.pop(0)]
             try:
                 part = instance.save()
                 text = write(part)

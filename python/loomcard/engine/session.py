@@ -145,8 +145,7 @@ class Session:
         mirror.carried_out(batch.round, pending.steps)
         reply = pending.reply(batch.round)
         if not self._unsaved and mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
-            self._last_saved_ms = mirror.now_ms
-            self._unsaved = list(self.tree.instances)
+            self._last_saved_ms, self._unsaved = mirror.now_ms, list(self.tree.instances)
         if self._unsaved:
             reply.saved = self.tree.save(self._unsaved, reply.faults)
         return reply
@@ -156,10 +155,9 @@ class Session:
         policy saved.
         """
         if self.tree is not None:
-            unsaved = list(self.tree.instances)
-            while unsaved:
-                self.tree.save(unsaved, [])
-            self._last_saved_ms, self._unsaved = self.mirror.now_ms, []
+            self._last_saved_ms, self._unsaved = self.mirror.now_ms, list(self.tree.instances)
+            while self._unsaved:
+                self.tree.save(self._unsaved, [])
         # A ResourceManager compiled the configuration earlier, and must not lose all queues to one
         # policy that cannot be built any more; any other caller gets the error at once.
         later = self._search is not None

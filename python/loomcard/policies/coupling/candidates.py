@@ -7,14 +7,7 @@ from collections import Counter
 from loomcard import Ask, Node, Plan, Shape, fits
 from loomcard.advanced import draw
 from loomcard.policies.coupling.jobs import Job, Jobs, Memory
-from loomcard.policies.coupling.paper import (
-    Lists,
-    Tasks,
-    Waiting,
-    mismatch,
-    on_heartbeat,
-    takes,
-)
+from loomcard.policies.coupling.paper import Lists, Tasks, Waiting, mismatch, on_heartbeat, takes
 from loomcard.policies.coupling.places import Listed, Places
 
 

@@ -57,11 +57,9 @@ class Costs:
         self._rest: Iterator[Row] | None = None
         self._where: dict[tuple[str, str], int] = {}
         if places.options.distances:
-            racks = {host: output.racks_of(host) for host in output.by_host}
-            self._where = {
-                (host, racks[host][0] if racks[host] else ""): n
-                for host, n in output.by_host.items()
-            }
+            for host, amount in output.by_host.items():
+                racks = output.racks_of(host)
+                self._where[host, racks[0] if racks else ""] = amount
 
     def of(self, node: Node) -> float:
         """Return C_i(v)."""
