@@ -4,7 +4,7 @@ where finished maps have left their output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -65,12 +65,25 @@ class JobMemory:
     stuck_ms: int | None = None
     """Since when none of its maps runs or finds room, while its reduces run."""
 
-    def row(self) -> dict[str, Any]:
-        """Return a copy by field, in a tenth of the time of ``asdict``: ``finished`` is long."""
-        return {name: getattr(self, name) for name in FIELDS} | {"finished": dict(self.finished)}
+    def row(self, hosts: dict[str, int]) -> dict[str, Any]:
+        """Return it by field; ``finished``, which is long, as pairs of a count of maps and the
+        numbers of the hosts with so many. ``hosts`` has each host's number and gets missing ones.
+        """
+        by_count: dict[int, list[int]] = {}
+        for host, count in self.finished.items():
+            by_count.setdefault(count, []).append(hosts.setdefault(host, len(hosts)))
+        return {name: getattr(self, name) for name in FIELDS} | {"finished": [*by_count.items()]}
 
 
 FIELDS = [each.name for each in fields(JobMemory)]
+
+
+def job_of(row: Mapping[str, Any], hosts: Sequence[str]) -> JobMemory:
+    """Return what ``row`` was made from; an older row has ``finished`` by host."""
+    known = {name: row[name] for name in FIELDS if name in row}
+    if isinstance(row.get("finished"), list):
+        known["finished"] = {hosts[n]: count for count, numbers in row["finished"] for n in numbers}
+    return JobMemory(**known)
 
 
 @dataclass(slots=True)

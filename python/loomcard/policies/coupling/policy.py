@@ -17,7 +17,7 @@ from loomcard import (
     saved_rows,
     serve,
 )  # fmt: skip
-from loomcard.policies.coupling.jobs import FIELDS, JobMemory, Jobs, Memory
+from loomcard.policies.coupling.jobs import Jobs, Memory, job_of
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import attempted
 from loomcard.policies.coupling.places import Places
@@ -35,13 +35,15 @@ class Coupling(Options):
 
     def initial(self, view: ClusterView, saved: dict[str, Any] | None) -> Memory:
         """Return the saved progress of jobs; candidates are chosen again."""
-        jobs = saved_rows((saved or {}).get("jobs", {}), view)
-        rows = {job_id: {n: row[n] for n in row if n in FIELDS} for job_id, row in jobs.items()}
-        return Memory(jobs={job_id: JobMemory(**row) for job_id, row in rows.items()})
+        saved = saved or {}
+        rows, hosts = saved_rows(saved.get("jobs", {}), view), saved.get("hosts", [])
+        return Memory(jobs={job_id: job_of(row, hosts) for job_id, row in rows.items()})
 
     def save(self, memory: Memory) -> dict[str, Any]:
         """Return the progress of jobs, because the ResourceManager does not send it again."""
-        return {"jobs": {job_id: job.row() for job_id, job in memory.jobs.items()}}
+        hosts: dict[str, int] = {}
+        jobs = {job_id: job.row(hosts) for job_id, job in memory.jobs.items()}
+        return {"hosts": [*hosts], "jobs": jobs}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
         """Serve maps and at most one reduce at each heartbeat (docs/papers/coupling.md 2.1), and
