@@ -90,6 +90,19 @@ def application_settings(policy: str) -> list[str]:
     return [f"stages={_hint(STAGES)}"] if weighs else []
 
 
+def ours_of(wanted: Sequence[str]) -> list[str]:
+    """Return our schedulers, one of each policy. Raises BadParameter."""
+    for policy in wanted:
+        if policy not in policies():
+            raise typer.BadParameter(f"{policy!r}: expected one of {', '.join(policies())}")
+    if len({"reduce_every=10" in application_settings(policy) for policy in wanted}) > 1:
+        raise typer.BadParameter(
+            "coupling's applications ask for maps and reduces, the others' do not: "
+            "measure it in a run of its own"
+        )
+    return [f"{OURS}:{policy}" for policy in dict.fromkeys(wanted)]
+
+
 def _hint(stages: Sequence[object]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(stages)).decode().rstrip("=")
 
@@ -109,14 +122,14 @@ def policy_yaml(policy: str, queues: int) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """What every JVM gets: the load, its heap, our policy, the place of our journal, the
-    interpreter of the policy process, where to leave the steps of our asks, and the built bench of
-    another tree whose scheduler is measured.
+    """What every JVM gets: the load, its heap, what the applications are for YARN's schedulers, the
+    place of our journal, the interpreter of the policy process, where to leave the steps of our
+    asks, and the built bench of another tree whose scheduler is measured.
     """
 
     load: dict[str, int]
     heap: str = "1536m"
-    policy: str = "drf"
+    applications: tuple[str, ...] = ()
     journal: Path | None = None
     python: Path = Path(sys.executable)
     trace: Path | None = None
@@ -124,19 +137,20 @@ class Trial:
 
 
 def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
-    """Return the command line that measures one scheduler in one JVM."""
+    """Return the command line that measures one scheduler in one JVM: one of YARN's, or ours with
+    the policy named after the colon.
+    """
+    kind, _, policy = scheduler.partition(":")
     own = sorted(TARGET.glob("loomcard-bench-*.jar"))
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
     command = [str(java), f"-Xms{trial.heap}", f"-Xmx{trial.heap}"]
     command += ["-cp", os.pathsep.join([*map(str, own), class_path(trial.target)]), MAIN]
-    command += [f"scheduler={scheduler}", f"folder={folder}", f"queues={QUEUES}"]
+    command += [f"scheduler={kind}", f"folder={folder}", f"queues={QUEUES}"]
     command += [f"{name}={value}" for name, value in trial.load.items()]
-    command += application_settings(trial.policy)
-    if scheduler == OURS:
+    command += application_settings(policy) if kind == OURS else trial.applications
+    if kind == OURS:
         config = folder / "setup.json"
-        config.write_text(
-            canonical_json(compile_config(policy_yaml(trial.policy, QUEUES), "bench.yml"))
-        )
+        config.write_text(canonical_json(compile_config(policy_yaml(policy, QUEUES), "bench.yml")))
         command.append(f"conf:loomcard.setup.path={config}")
         python = trial.python.absolute()
         if trial.trace is not None:
@@ -180,7 +194,7 @@ def measure(scheduler: str, number: int, trial: Trial) -> Iterator[Window]:
                 assert jvm.stdout is not None
                 for line in jvm.stdout:
                     window = msgspec.json.decode(line, type=Window)
-                    yield msgspec.structs.replace(window, round=number)
+                    yield msgspec.structs.replace(window, round=number, scheduler=scheduler)
                 status = jvm.wait(timeout=JVM_LIMIT_S)
             finally:
                 jvm.kill()
@@ -242,7 +256,10 @@ def main(
     ] = False,
     rounds: Annotated[int, typer.Option(help="JVMs of each scheduler.", min=1)] = 3,
     fair: Annotated[bool, typer.Option(help="Measure FairScheduler too.")] = False,
-    policy: Annotated[str, typer.Option(help="A built-in policy, or dress_ticks.")] = "drf",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="A built-in policy, or dress_ticks; repeatable. Default: drf."),
+    ] = None,
     nodes: Annotated[int | None, typer.Option(help="NodeManagers.", min=1)] = None,
     applications: Annotated[int | None, typer.Option(help="Running masters.", min=1)] = None,
     slots: Annotated[int | None, typer.Option(help="1 GB slots of a node.", min=5)] = None,
@@ -260,15 +277,18 @@ def main(
         bool, typer.Option(help="Show where the time of an ask goes; our scheduler alone, once.")
     ] = False,
 ) -> None:
-    """Measure a policy through the bridge against CapacityScheduler; the last line is JSON."""
-    if policy not in policies():
-        raise typer.BadParameter(f"{policy!r}: expected one of {', '.join(policies())}")
+    """Measure policies through the bridge against CapacityScheduler; the last line is JSON."""
+    wanted = policy or ["drf"]
+    ours = ours_of(wanted)
+    if trace and len(ours) > 1:
+        raise typer.BadParameter("--trace: expected one --policy")
     sizes = {"nodes": nodes, "applications": applications, "slots": slots}
     load = (QUICK if quick else FULL) | {k: v for k, v in sizes.items() if v is not None}
     theirs = [*THEIRS, *(["fair"] if fair else [])]
     folder = Path(tempfile.mkdtemp(prefix="loomcard-trace-")) if trace else None
-    trial = Trial(load, heap, policy, journal, python, folder)
-    schedulers = [OURS] if trace else [*theirs, OURS]
+    plain = tuple(application_settings(wanted[0]))
+    trial = Trial(load, heap, plain, journal, python, folder)
+    schedulers = ours if trace else [*theirs, *ours]
     # If a signal ends the bench, it still ends its JVM.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     windows = []
@@ -280,12 +300,12 @@ def main(
     except (BenchError, PlaceError) as error:
         typer.echo(f"bench: {error}", err=True)
         raise typer.Exit(1) from None
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(width=None if sys.stdout.isatty() else 40 + 27 * len(schedulers))
     console.print(table(windows, schedulers))
     if folder is not None:
         show_trace(folder, console)
         return
-    print(json.dumps(ratios(windows, OURS, theirs)))
+    print(json.dumps({name: ratios(windows, ours_of([name])[0], theirs) for name in wanted}))
 
 
 def show_trace(folder: Path, console: Console) -> None:

@@ -32,6 +32,7 @@ STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
 """Student's t for 95 %, by the count of pairs: from two on."""
 BENCH = Path("jvm-bridge", "bench", "target")
 PYTHON = Path(".venv-compiled", "bin", "python")
+(OURS,) = bridge.ours_of(["drf"])
 
 Costs = dict[str, float]
 """Microseconds of CPU, by what is measured."""
@@ -86,12 +87,12 @@ def tree_of(commit: str) -> Path:
 def bridge_costs(tree: Path, number: int) -> Costs:
     """Return the CPU of an allocation of a tree's scheduler, in one JVM: medians over windows."""
     trial = bridge.Trial(LOAD, python=tree / PYTHON, target=tree / BENCH)
-    windows = list(bridge.measure(bridge.OURS, number, trial))
+    windows = list(bridge.measure(OURS, number, trial))
     for window in windows:
         bridge.check(window)
 
     def cost(phase: str) -> float:
-        chosen = of_phase(windows, bridge.OURS, phase)
+        chosen = of_phase(windows, OURS, phase)
         return statistics.median(map(Window.cpu_us_per_allocation, chosen))
 
     return {f"an allocation, {phase}": cost(phase) for phase in ("saturated", "paced")}

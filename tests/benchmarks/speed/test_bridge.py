@@ -3,16 +3,17 @@
 from pathlib import Path
 
 import pytest
+import typer
 
 from benchmarks.speed.bridge import (
     FULL,
-    OURS,
     THEIRS,
     BenchError,
     Trial,
     application_settings,
     class_path,
     java_command,
+    ours_of,
     policies,
     policy_yaml,
 )
@@ -40,13 +41,22 @@ def test_a_policy_governs_the_queues_as_the_table_says(policy: str, governing: l
 def test_only_our_jvm_gets_a_policy_and_a_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The load is the same for all; only our scheduler gets our settings."""
+    """The load is the same for all; only our schedulers get our settings, each its policy."""
     monkeypatch.setattr("benchmarks.speed.bridge.TARGET", tmp_path)
     (tmp_path / "classpath.txt").write_text("jars")
-    trial = Trial(FULL | {"nodes": 7}, policy="hdrf", journal=tmp_path / "journal")
-    ours, theirs = (java_command(name, trial, tmp_path) for name in (OURS, THEIRS[0]))
-    assert "nodes=7" in ours
-    assert "nodes=7" in theirs
+    trial = Trial(FULL | {"nodes": 7}, applications=("asks=alike",), journal=tmp_path / "journal")
+    schedulers = [*ours_of(["drf", "hdrf", "drf"]), THEIRS[0]]
+    commands, setups = [], []
+    for name in schedulers:
+        commands.append(java_command(name, trial, tmp_path))
+        setups.append((tmp_path / "setup.json").read_text())
+    drf, ours, theirs = commands
+    assert '"policy":"hdrf"' in setups[1]
+    assert '"policy":"hdrf"' not in setups[0]
+    assert all("nodes=7" in command for command in commands)
+    assert "scheduler=loomcard" in drf
+    assert "scheduler=capacity" in theirs
+    assert "asks=alike" in theirs
     assert f"conf:loomcard.journal.dir={tmp_path / 'journal'}" in ours
     assert not [word for word in theirs if word.startswith("conf:")]
 
@@ -73,3 +83,13 @@ def test_every_built_in_policy_can_be_measured() -> None:
     assert "application_type=MAPREDUCE" in application_settings("coupling")
     assert [word.partition("=")[0] for word in application_settings("carbyne")] == ["stages"]
     assert application_settings("drf") == []
+
+
+@pytest.mark.parametrize(
+    ("policies", "wrong"),
+    [(["nosuch"], "'nosuch': expected one of"), (["drf", "coupling"], "run of its own")],
+)
+def test_policies_that_cannot_be_measured_in_one_run(policies: list[str], wrong: str) -> None:
+    """Their applications ask alike, or YARN's schedulers would have one load for two."""
+    with pytest.raises(typer.BadParameter, match=wrong):
+        ours_of(policies)
