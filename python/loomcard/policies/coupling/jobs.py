@@ -142,28 +142,28 @@ class Memory:
         self.excluded[job_id] = often + vainly, self.beats + heartbeats * longer
 
 
-@dataclass(slots=True)
 class Job:
     """One application in its current state."""
 
-    app: Application
-    maps: list[Ask] = field(default_factory=list)
-    """Outstanding asks for maps that Random Peeking places."""
-    reduces: list[Ask] = field(default_factory=list)
-    """Outstanding asks for reduces that wait for their maps and a place."""
-    others: list[Ask] = field(default_factory=list)
-    """Outstanding asks that are served at once, in fair order."""
-    shapes: list[Demand] = field(default_factory=list)
-    """The demands of the maps and the others when this was built."""
-    reduce_shapes: list[Shape] = field(default_factory=list)
-    """The shapes of the reduces."""
-    tasks: Tasks | None = None
-    """The counts of Algorithm 1; None: its type is not MAPREDUCE."""
-    mismatch: float = 0.0
-    inputs: dict[AskKey, int] = field(default_factory=dict)
-    """How many nodes have input of a map ask, if counted."""
-    held: Held = ()
-    """What its maps and its early reduces used when this was built."""
+    def __init__(self, app: Application) -> None:
+        self.app = app
+        self.maps: list[Ask] = []
+        """Outstanding asks for maps that Random Peeking places."""
+        self.reduces: list[Ask] = []
+        """Outstanding asks for reduces that wait for their maps and a place."""
+        self.others: list[Ask] = []
+        """Outstanding asks that are served at once, in fair order."""
+        self.shapes: list[Demand] = []
+        """The demands of the maps and the others when this was built."""
+        self.reduce_shapes: list[Shape] = []
+        """The shapes of the reduces."""
+        self.tasks: Tasks | None = None
+        """The counts of Algorithm 1; None: its type is not MAPREDUCE."""
+        self.mismatch = 0.0
+        self.inputs: dict[AskKey, int] = {}
+        """How many nodes have input of a map ask, if counted."""
+        self.held: Held = ()
+        """What its maps and its early reduces used when this was built."""
 
 
 def is_map(key: AskKey) -> bool:

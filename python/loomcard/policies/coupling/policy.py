@@ -8,22 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from loomcard import (
-    Ask,
-    ClusterView,
-    NodeHeartbeat,
-    Plan,
-    Refused,
-    saved_rows,
-    serve,
-)  # fmt: skip
+from loomcard import Ask, ClusterView, Plan, saved_rows, serve
 from loomcard.policies.coupling.jobs import Jobs, Memory, job_of
 from loomcard.policies.coupling.options import Options
-from loomcard.policies.coupling.paper import attempted
 from loomcard.policies.coupling.places import Places
 from loomcard.policies.coupling.reclaim import reclaim
 from loomcard.policies.coupling.report import state_of
-from loomcard.policies.coupling.serve import REDUCE, Serving, Visit
+from loomcard.policies.coupling.serve import Serving
 
 
 @dataclass(frozen=True)
@@ -52,19 +43,8 @@ class Coupling(Options):
         plan = Plan(view)
         jobs = view.cache("jobs", lambda: Jobs(view, self))
         places = view.cache("places", lambda: Places(view, self))
-        changes = view.changes
-        if jobs.note(memory, changes):
-            places.forget()
         serving = Serving(plan, jobs, places, memory)
-        for change in changes:
-            if isinstance(change, Refused):
-                self.refused(change, memory, view)
-        beats = [each.node.number for each in changes if isinstance(each, NodeHeartbeat)]
-        if first := memory.version != view.version:
-            memory.version, memory.beating = view.version, beats
-        for node in filter(None, map(view.node, memory.beating)):
-            if not view.lending or view.offers(node, ""):
-                serving.visits.append(Visit(node, first, [*view.zero]))
+        serving.note(view.changes)
         plan.go_on = partial(serve, plan, serving, self.reserve_after_ms)
         serve(plan, serving, self.reserve_after_ms)
         if self.reclaim_after_ms:
@@ -85,19 +65,3 @@ class Coupling(Options):
             "reduces": tasks.reduces, "started": tasks.launched_reduces,
             "reduces that may start now": max(0, round(job.mismatch, 2)),
         }  # fmt: skip
-
-    def refused(self, change: Refused, memory: Memory, view: ClusterView) -> None:
-        """Handle a refused reduce: its job continues to wait, in the next round (Algorithm 2).
-
-        If another job has been chosen meanwhile, the job comes after the others, as if it gave up.
-        """
-        tag = change.tag
-        if not isinstance(tag, list) or tag[:1] != [REDUCE] or change.ask is None:
-            return
-        app = change.ask.application
-        waiting = next((each for each in memory.waiting if each.candidate is None), None)
-        if waiting is not None:
-            waiting.candidate, waiting.wait = app.id, tag[1]
-            attempted(waiting, max(1, view.node_count), launched=False)
-        elif app.number in view.queue.applications:
-            memory.let_others_first(app.id, self.give_up_rounds * view.node_count, vainly=True)

@@ -5,10 +5,23 @@ the nodes in their current state.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from loomcard import RULE_MS, Ask, Chooser, ExhaustedShapes, Node, Plan, Reason, fits, no_room
+from loomcard import (
+    RULE_MS,
+    Ask,
+    Chooser,
+    Event,
+    ExhaustedShapes,
+    Node,
+    NodeHeartbeat,
+    Plan,
+    Reason,
+    Refused,
+    Resource,
+    fits,
+    no_room,
+)
 from loomcard.advanced import ByShape, draw, want_first
 from loomcard.policies.coupling.candidates import Candidates
 from loomcard.policies.coupling.jobs import Demand, Job, JobMemory, Jobs, Memory, demand_of, maps_of
@@ -26,16 +39,16 @@ REDUCE = "reduce"
 Entry = tuple[float, int, int, str]
 
 
-@dataclass(slots=True)
 class Visit:
     """What has been done at one heartbeat so far."""
 
-    node: Node
-    counts: bool  # in the first stage of a round
-    reserved: list[int]  # room of maps that were chosen and not launched
-    more: dict[str, int] = field(default_factory=dict)  # their memory
-    heap: list[Entry] | None = None
-    draws: int = 0
+    def __init__(self, node: Node, counts: bool, zero: Resource) -> None:
+        self.node = node
+        self.counts = counts  # in the first stage of a round
+        self.reserved = [*zero]  # room of maps that were chosen and not launched
+        self.more: dict[str, int] = {}  # their memory
+        self.heap: list[Entry] | None = None
+        self.draws = 0
 
 
 class Serving(Chooser):
@@ -58,6 +71,43 @@ class Serving(Chooser):
         self._node: Node | None = None  # of the last offer; None: anywhere
         self._waiting: Waiting | None = None  # of a reduce, its candidate
         self._map: tuple[int, JobMemory] | None = None  # of a map, how far its input is
+
+    def note(self, changes: Iterable[Event]) -> None:
+        """Note what happened since the last call, and visit the nodes with heartbeats."""
+        beats, others = list[int](), list[Event]()
+        for change in changes:
+            if isinstance(change, NodeHeartbeat):
+                beats.append(change.node.number)
+            else:
+                others.append(change)
+        memory, view = self.memory, self.view
+        if self.jobs.note(memory, others):
+            self.places.forget()
+        for change in others:
+            if isinstance(change, Refused):
+                self._refused(change)
+        if first := memory.version != view.version:
+            memory.version, memory.beating = view.version, beats
+        for number in memory.beating:
+            node = view.node(number)
+            if node is not None and (not view.lending or view.offers(node, "")):
+                self.visits.append(Visit(node, first, view.zero))
+
+    def _refused(self, change: Refused) -> None:
+        """Handle a refused reduce: its job continues to wait, in the next round (Algorithm 2).
+
+        If another job has been chosen meanwhile, the job comes after the others, as if it gave up.
+        """
+        tag, memory, n = change.tag, self.memory, self.view.node_count
+        if not isinstance(tag, list) or tag[:1] != [REDUCE] or change.ask is None:
+            return
+        app = change.ask.application
+        waiting = next((each for each in memory.waiting if each.candidate is None), None)
+        if waiting is not None:
+            waiting.candidate, waiting.wait = app.id, tag[1]
+            attempted(waiting, max(1, n), launched=False)
+        elif app.number in self.view.queue.applications:
+            memory.let_others_first(app.id, self.options.give_up_rounds * n, vainly=True)
 
     def update(self) -> None:
         """Look at what changed, as a turn begins or a reservation was served."""
