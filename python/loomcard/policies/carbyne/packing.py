@@ -23,6 +23,9 @@ from loomcard.policies.carbyne.waves import (
     parts,
 )
 
+EXACT_WAVES = 100
+"""So many waves of a schedule are exact, however coarse the rest may be."""
+
 
 def alignment(size: Vector, free: Vector, capacity: Vector) -> float:
     """Return sum_r (size_r / R_r) * (free_r / R_r) (2.6): the higher, the better it fits."""
@@ -40,13 +43,17 @@ def reverse(stages: Sequence[Stage]) -> list[Stage]:
 
 
 def pack(
-    stages: Sequence[Stage], share: Vector, capacity: Vector, most: float = inf
-) -> tuple[list[Wave], float]:
+    stages: Sequence[Stage], share: Vector, capacity: Vector, most: float = inf,
+    coarse: float = 0.0,
+) -> tuple[list[Wave], float]:  # fmt: skip
     """Return a schedule of the remaining DAG inside ``envelope(stages, share)``, and T, its end
     (2.3).
 
     List scheduling: at each completion runnable tasks that fit start, the best aligned stage first,
     ties by the longest path to a sink. Raises TooLongError after ``most`` steps (stages looked at).
+
+    ``coarse``: after ``EXACT_WAVES`` waves, completions that differ by at most this part of the
+    time until then count as one, the last. So a schedule has fewer waves the farther away they are.
     """
     sizes = parts([s.size for s in stages], capacity)
     room, ones = parts([envelope(stages, share)], capacity)[0], [1.0] * len(capacity)
@@ -79,8 +86,11 @@ def pack(
         if steps > most:
             raise TooLongError
         now = ends[0][0]
-        while ends and ends[0][0] <= now * (1 + EPS):
-            _, i, n = heappop(ends)
+        far = coarse if len(waves) > EXACT_WAVES else 0.0
+        until = now * (1 + max(EPS, far))
+        while ends and ends[0][0] <= until:
+            end, i, n = heappop(ends)
+            now = end if far else now
             add(room, sizes[i], n)
             left[i] -= n
             if not left[i]:

@@ -81,17 +81,17 @@ def shares_at(level: Vector, hats: Sequence[Vector], capacity: Vector) -> Shares
 
 def intra_job(
     stages: Sequence[Stage], share: Vector, capacity: Vector, tolerance: float = 0.0,
-    most: float = inf,
+    most: float = inf, coarse: float = 0.0,
 ) -> Schedule:  # fmt: skip
     """Return a job's schedule in its share; ``starts_by(late, tolerance)`` must start now (2.3).
 
     Late starts are the reversed DAG's, packed, where that takes no longer than T and wants no more
     started now; where something runs, or it does, they are those of ``right_shift`` (2.5-6).
-    Raises TooLongError if a schedule takes more than ``most`` steps.
+    Raises TooLongError if a schedule takes more than ``most`` steps; ``coarse``: see ``pack``.
     """
-    forward, end = pack(stages, share, capacity, most)
+    forward, end = pack(stages, share, capacity, most, coarse)
     if not any(wave.pinned for wave in forward):
-        back, length = pack(reverse(stages), share, capacity, most)
+        back, length = pack(reverse(stages), share, capacity, most, coarse)
         last, slack = len(stages) - 1, EPS * end
         early = [0.0 if end - w.end < slack else end - w.end for w in back]
         mirrored = [Wave(s, end - w.start, last - w.stage, w.tasks) for s, w in zip(early, back)]  # noqa: B905

@@ -17,6 +17,11 @@ from loomcard.policies.carbyne.waves import EPS, TooLongError, Vector, Wave
 MOVED = 0.05
 """A change of a share or an estimate by at most this part keeps the plan."""
 
+COARSE = 0.01
+"""How exact the far part of a long schedule is, as a part of the time until then: most of it is
+planned again before it comes.
+"""
+
 PROGRESS = 0.1
 """A job is planned again after this part of its waiting tasks started or ended, and this part of
 the time to its deadline has passed."""
@@ -59,7 +64,7 @@ def plan(
         if rests:
             return float(now_ms)
     try:
-        found = intra_job(job.stages(sizes, now_ms), share, capacity, tolerance_ms, most)
+        found = intra_job(job.stages(sizes, now_ms), share, capacity, tolerance_ms, most, COARSE)
     except TooLongError:  # it takes all that fits the share, as a job without a DAG does
         job.plan = job.known["plan"] = None
         job.known["too_long"] = sum(job.waiting)
