@@ -282,6 +282,11 @@ def main(
     ours = ours_of(wanted)
     if trace and len(ours) > 1:
         raise typer.BadParameter("--trace: expected one --policy")
+    try:
+        class_path(None)
+    except (BenchError, PlaceError) as error:
+        typer.echo(f"bench: {error}", err=True)
+        raise typer.Exit(2) from None
     sizes = {"nodes": nodes, "applications": applications, "slots": slots}
     load = (QUICK if quick else FULL) | {k: v for k, v in sizes.items() if v is not None}
     theirs = [*THEIRS, *(["fair"] if fair else [])]
@@ -297,7 +302,7 @@ def main(
             windows.append(window)
             if out is not None:
                 out.write_bytes(b"".join(msgspec.json.encode(w) + b"\n" for w in windows))
-    except (BenchError, PlaceError) as error:
+    except BenchError as error:
         typer.echo(f"bench: {error}", err=True)
         raise typer.Exit(1) from None
     console = Console(width=None if sys.stdout.isatty() else 40 + 27 * len(schedulers))

@@ -13,6 +13,7 @@ from benchmarks.speed.bridge import (
     application_settings,
     class_path,
     java_command,
+    main,
     ours_of,
     policies,
     policy_yaml,
@@ -75,6 +76,17 @@ def test_the_jars_are_those_of_the_hadoop_line(
     monkeypatch.setenv("LOOMCARD_HADOOP", "9.9")
     with pytest.raises(BenchError, match=r"9\.9: no such line .name one of 2\.7"):
         class_path(None)
+
+
+def test_an_unknown_hadoop_line_is_bad_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One error and exit status 2, before the first JVM; 1 is a measurement without value."""
+    monkeypatch.setenv("LOOMCARD_HADOOP", "9.9")
+    with pytest.raises(typer.Exit) as ended:
+        main()
+    assert ended.value.exit_code == 2
+    assert capsys.readouterr().err.startswith("bench: Hadoop 9.9: no such line (name one of")
 
 
 def test_every_built_in_policy_can_be_measured() -> None:

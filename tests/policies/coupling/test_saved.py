@@ -28,7 +28,7 @@ def test_what_another_version_saved_is_read(saved):
 
 
 def test_what_is_saved_is_all_of_a_job():
-    names = {each.name for each in fields(JobMemory)}
+    names = {each.name for each in fields(JobMemory) if each.init}
     made = coupling(2)
     job(made, 1, 1, 1)
     beat(made, 1)
@@ -46,4 +46,5 @@ def test_where_maps_finished_is_read_as_it_was_saved(of_jobs):
     rows = loads(dumps([job.row(hosts) for job in jobs]))
     assert [job_of(row, [*hosts]) for row in rows] == jobs
     assert [job_of(asdict(job), []) for job in jobs] == jobs
+    assert [job.done for job in jobs] == [sum(finished.values()) for finished in of_jobs]
     assert len(hosts) == len({host for finished in of_jobs for host in finished})

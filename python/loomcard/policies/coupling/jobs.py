@@ -64,6 +64,23 @@ class JobMemory:
     """The last probability of a map to start on the node of a heartbeat."""
     stuck_ms: int | None = None
     """Since when none of its maps runs or finds room, while its reduces run."""
+    done: int = field(init=False, default=0)
+    """How many maps finished: the sum of ``finished``."""
+
+    def __post_init__(self) -> None:
+        self.done = sum(self.finished.values())
+
+    def finish(self, host: str) -> None:
+        """Count a map that finished on the host."""
+        self.finished[host] = self.finished.get(host, 0) + 1
+        self.done += 1
+        self.version += 1
+
+    def lose(self, host: str) -> None:
+        """Forget the maps that finished on the host: their output is lost, the AM reruns them."""
+        if count := self.finished.pop(host, 0):
+            self.done -= count
+            self.version += 1  # so that its output is built again
 
     def row(self, hosts: dict[str, int]) -> dict[str, Any]:
         """Return it by field; ``finished``, which is long, as pairs of a count of maps and the
@@ -75,7 +92,7 @@ class JobMemory:
         return {name: getattr(self, name) for name in FIELDS} | {"finished": [*by_count.items()]}
 
 
-FIELDS = [each.name for each in fields(JobMemory)]
+FIELDS = [each.name for each in fields(JobMemory) if each.init]
 
 
 def job_of(row: Mapping[str, Any], hosts: Sequence[str]) -> JobMemory:
@@ -199,7 +216,6 @@ class Jobs:
         self._early = EarlyReduces(view, options.early_share)
         self._stated: dict[str, tuple[int, int]] = {}
         self._outputs: dict[str, Output] = {}
-        self._finished: dict[str, int] = {}  # maps, where they have been counted
         self._capacity_version = -1
         self._memory: Memory | None = None
 
@@ -211,13 +227,13 @@ class Jobs:
         if anew := memory is not self._memory:
             self._memory = memory
             self._outputs.clear()
-            self._finished.clear()
             self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
         for change in changes:
             if isinstance(change, ContainerCompleted):
                 self._completed(memory, change)
             elif isinstance(change, NodeRemoved):
-                self._lost(memory, change.node.host)
+                for job in memory.jobs.values():
+                    job.lose(change.node.host)
             elif isinstance(change, ApplicationRemoved):
                 self._forget(memory, change.application.id)
             elif isinstance(change, ContainerStarted):
@@ -241,26 +257,15 @@ class Jobs:
             return
         job = memory.job(app.id)
         if is_map(container.ask_key):
-            host = container.node.host
-            job.finished[host] = job.finished.get(host, 0) + 1
-            job.version += 1
-            if app.id in self._finished:
-                self._finished[app.id] += 1
+            job.finish(container.node.host)
             if app.id in self._outputs:
-                self._outputs[app.id].finish(host)
+                self._outputs[app.id].finish(container.node.host)
         elif container.ask_key.priority == REDUCE_PRIORITY:
             job.reduces += 1
 
-    def _lost(self, memory: Memory, host: str) -> None:
-        """Forget the maps that finished on the host: their output is lost, the AM reruns them."""
-        for job_id, job in memory.jobs.items():
-            if job.finished.pop(host, 0):
-                job.version += 1  # so that its output is built again
-                self._finished.pop(job_id, None)
-
     def _forget(self, memory: Memory, job_id: str) -> None:
         known: tuple[dict[str, Any], ...] = (memory.jobs, memory.excluded, self._stated)
-        known += self._outputs, self._finished, self._running, self._reduces_on
+        known += self._outputs, self._running, self._reduces_on
         for each in known:
             each.pop(job_id, None)
         self._drop(job_id)
@@ -366,15 +371,12 @@ class Jobs:
         stated_maps, reduces = self._stated_of(app)
         asks = [ask for ask in app.asks if not ask.is_am]
         pending = sum(ask.count for ask in asks if is_map(ask.key))
-        finished = self._finished.get(app.id)
-        if finished is None:
-            finished = self._finished[app.id] = sum(own.finished.values())
         open_maps = pending + running[0][0]
-        own.maps = max(own.maps, finished + open_maps)
+        own.maps = max(own.maps, own.done + open_maps)
         maps = max(stated_maps, open_maps) if stated_maps else own.maps
         waiting = sum(ask.count for ask in asks if ask.priority == REDUCE_PRIORITY)
         launched = own.reduces + running[1][0]
-        return Tasks(maps, reduces, min(finished, maps - open_maps), pending, launched, waiting)
+        return Tasks(maps, reduces, min(own.done, maps - open_maps), pending, launched, waiting)
 
     def _stated_of(self, app: Application) -> tuple[int, int]:
         """Return M and R from tags (maps=427, reduces=8) or the hint of stages; 0: not known."""
