@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, fields
+from itertools import count
 from json import dumps, loads
 
 import pytest
@@ -42,7 +44,7 @@ def test_what_is_saved_is_all_of_a_job():
 def test_where_maps_finished_is_read_as_it_was_saved(of_jobs):
     """Also where an older version named the hosts of each job."""
     jobs = [JobMemory(maps=9, finished=finished, p=0.5) for finished in of_jobs]
-    hosts: dict[str, int] = {}
+    hosts: defaultdict[str, int] = defaultdict(count().__next__)
     rows = loads(dumps([job.row(hosts) for job in jobs]))
     assert [job_of(row, [*hosts]) for row in rows] == jobs
     assert [job_of(asdict(job), []) for job in jobs] == jobs

@@ -82,14 +82,13 @@ class JobMemory:
             self.done -= count
             self.version += 1  # so that its output is built again
 
-    def row(self, hosts: dict[str, int]) -> dict[str, Any]:
-        """Return it by field; ``finished``, which is long, as pairs of a count of maps and the
-        numbers of the hosts with so many. ``hosts`` has each host's number and gets missing ones.
+    def row(self, hosts: Mapping[str, int]) -> dict[str, Any]:
+        """Return it by field; ``finished``, which is long, as the numbers of the hosts and how many
+        maps finished on each. ``hosts`` gives each host its number.
         """
-        by_count: dict[int, list[int]] = {}
-        for host, count in self.finished.items():
-            by_count.setdefault(count, []).append(hosts.setdefault(host, len(hosts)))
-        return {name: getattr(self, name) for name in FIELDS} | {"finished": [*by_count.items()]}
+        # Without a loop of Python's: fifty jobs with a thousand hosts each are saved in one round.
+        finished = [list(map(hosts.__getitem__, self.finished)), list(self.finished.values())]
+        return {name: getattr(self, name) for name in FIELDS} | {"finished": finished}
 
 
 FIELDS = [each.name for each in fields(JobMemory) if each.init]
@@ -99,7 +98,8 @@ def job_of(row: Mapping[str, Any], hosts: Sequence[str]) -> JobMemory:
     """Return what ``row`` was made from; an older row has ``finished`` by host."""
     known = {name: row[name] for name in FIELDS if name in row}
     if isinstance(row.get("finished"), list):
-        known["finished"] = {hosts[n]: count for count, numbers in row["finished"] for n in numbers}
+        numbers, counts = row["finished"]
+        known["finished"] = dict(zip(map(hosts.__getitem__, numbers), counts, strict=True))
     return JobMemory(**known)
 
 

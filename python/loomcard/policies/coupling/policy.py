@@ -4,8 +4,10 @@ enough maps have finished; remote maps start with a probability, instead of a de
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 from loomcard import Ask, ClusterView, Plan, saved_rows, serve
@@ -32,7 +34,7 @@ class Coupling(Options):
 
     def save(self, memory: Memory) -> dict[str, Any]:
         """Return the progress of jobs, because the ResourceManager does not send it again."""
-        hosts: dict[str, int] = {}
+        hosts: defaultdict[str, int] = defaultdict(count().__next__)
         jobs = {job_id: job.row(hosts) for job_id, job in memory.jobs.items()}
         return {"hosts": [*hosts], "jobs": jobs}
 
