@@ -64,8 +64,8 @@ class JobMemory:
     """The last probability of a map to start on the node of a heartbeat."""
     stuck_ms: int | None = None
     """Since when none of its maps runs or finds room, while its reduces run."""
-    done: int = field(init=False, default=0)
-    """How many maps finished: the sum of ``finished``."""
+    done: int = 0
+    """How many maps finished: always the sum of ``finished``."""
 
     def __post_init__(self) -> None:
         self.done = sum(self.finished.values())
@@ -91,7 +91,8 @@ class JobMemory:
         return {name: getattr(self, name) for name in FIELDS} | {"finished": finished}
 
 
-FIELDS = [each.name for each in fields(JobMemory) if each.init]
+FIELDS = [each.name for each in fields(JobMemory) if each.name != "done"]
+"""What is saved."""
 
 
 def job_of(row: Mapping[str, Any], hosts: Sequence[str]) -> JobMemory:
