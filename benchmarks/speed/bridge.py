@@ -100,7 +100,7 @@ def ours_of(wanted: Sequence[str]) -> list[str]:
             "coupling's applications ask for maps and reduces, the others' do not: "
             "measure it in a run of its own"
         )
-    return [f"{OURS}:{policy}" for policy in dict.fromkeys(wanted)]
+    return [f"{OURS}:{policy}" for policy in wanted]
 
 
 def _hint(stages: Sequence[object]) -> str:
@@ -278,7 +278,7 @@ def main(
     ] = False,
 ) -> None:
     """Measure policies through the bridge against CapacityScheduler; the last line is JSON."""
-    wanted = policy or ["drf"]
+    wanted = [*dict.fromkeys(policy or ["drf"])]
     ours = ours_of(wanted)
     if trace and len(ours) > 1:
         raise typer.BadParameter("--trace: expected one --policy")
@@ -310,7 +310,11 @@ def main(
     if folder is not None:
         show_trace(folder, console)
         return
-    print(json.dumps({name: ratios(windows, ours_of([name])[0], theirs) for name in wanted}))
+    found = {
+        name: ratios(windows, scheduler, theirs)
+        for name, scheduler in zip(wanted, ours, strict=True)
+    }
+    print(json.dumps(found))
 
 
 def show_trace(folder: Path, console: Console) -> None:

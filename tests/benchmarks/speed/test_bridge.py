@@ -46,7 +46,7 @@ def test_only_our_jvm_gets_a_policy_and_a_journal(
     monkeypatch.setattr("benchmarks.speed.bridge.TARGET", tmp_path)
     (tmp_path / "classpath.txt").write_text("jars")
     trial = Trial(FULL | {"nodes": 7}, applications=("asks=alike",), journal=tmp_path / "journal")
-    schedulers = [*ours_of(["drf", "hdrf", "drf"]), THEIRS[0]]
+    schedulers = [*ours_of(["drf", "hdrf"]), THEIRS[0]]
     commands, setups = [], []
     for name in schedulers:
         commands.append(java_command(name, trial, tmp_path))
