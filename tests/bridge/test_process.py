@@ -1,9 +1,12 @@
 """The policy process: what it answers, and when it ends."""
 
+import base64
 import json
+import os
 import re
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +17,7 @@ import pytest
 
 from loomcard.api import registry
 from loomcard.bridge import handshake
-from loomcard.bridge.process import PolicyService, compile_request
+from loomcard.bridge.process import HEADER, PolicyService, compile_request
 from loomcard.config import compile_config
 from loomcard.engine.session import Session, replay
 from loomcard.experiments.replay_runs import compare_rounds, recorded_config
@@ -289,6 +292,79 @@ def test_segments_are_in_the_order_of_rounds(tmp_path: Path) -> None:
     ]
     assert rounds == [[1, 2], [3], [4, 5]]
     assert replay(tmp_path) == []
+
+
+def asked_header(service: PolicyService) -> messages.Reply:
+    """Ask for the state until there is another answer than that it is being written."""
+    replies: list[messages.Reply] = []
+
+    def answered() -> bool:
+        replies.append(messages.read_reply(service.decide(HEADER)))
+        return not isinstance(replies[-1], messages.Explaining)
+
+    wait_until(answered, DEADLINE_S)
+    return replies[-1]
+
+
+def unpacked(reply: messages.Reply) -> str:
+    assert isinstance(reply, messages.Header)
+    return zlib.decompress(base64.b64decode(reply.packed)).decode()
+
+
+def test_rounds_continue_while_the_state_is_written(tmp_path: Path) -> None:
+    """The state is that of the first request, although rounds follow before it is written."""
+    made: list[Session] = []
+
+    def make(hello: messages.Hello, journal_dir: Path | None) -> Session:
+        made.append(Session(hello, journal_dir))
+        return made[0]
+
+    service = PolicyService(make, compile_request)
+    ask(service, hello(settings={"saved_every_ms": 5000}))
+    service.decide(snapshot(1))
+    before = made[0].header_text()
+    first = messages.read_reply(service.decide(HEADER))
+    service.decide(snapshot(2))
+    after = made[0].header_text()
+    assert isinstance(first, messages.Explaining)
+    assert unpacked(asked_header(service)) == before != after
+    assert unpacked(asked_header(service)) == after
+
+
+def test_a_state_that_cannot_be_written_is_an_error() -> None:
+    """The answer is an error, and the next request begins again."""
+
+    class Unwritable(Stubborn):
+        text = ""
+
+        def header_text(self) -> str:
+            if not self.text:
+                raise ValueError("a memory that no wire carries")
+            return self.text
+
+    service = PolicyService(Unwritable, compile_request)
+    ask(service, hello())
+    assert "could not be written" in error(asked_header(service))
+    Unwritable.text = "whole"
+    assert unpacked(asked_header(service)) == "whole"
+
+
+def test_without_room_for_a_copy_the_state_is_written_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A machine that makes no further process delays rounds, and loses no history."""
+
+    def refuse() -> int:
+        raise BlockingIOError("no more processes")
+
+    class Written(Stubborn):
+        def header_text(self) -> str:
+            return "whole"
+
+    service = PolicyService(Written, compile_request)
+    ask(service, hello())
+    monkeypatch.setattr(os, "fork", refuse)
+    assert unpacked(messages.read_reply(service.decide(HEADER))) == "whole"
 
 
 COUNTING = """

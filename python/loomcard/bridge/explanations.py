@@ -1,23 +1,18 @@
 """Answers why applications wait: on request in full, and as sentences for YARN's diagnostics.
 
-The order in which policies would serve is found by a trial. It runs in a copy of the process, made
-by fork, so that it costs the rounds nothing and cannot change what they see. The copy has one
-thread, writes one answer to a pipe and ends without any cleaning up.
+The order in which policies would serve is found by a trial. It runs in a copy of the process, so
+that it costs the rounds nothing and cannot change what they see.
 """
 
 from __future__ import annotations
 
-import gc
 import json
-import os
-import signal
 import time
-import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from loomcard.bridge.copies import Copy
 from loomcard.engine.explain import Explainer, waiting
 from loomcard.engine.session import Session
 from loomcard.engine.trial import order
@@ -43,11 +38,8 @@ ASKS_S = 0.1
 class _Trial:
     """A copy of the process that tries the order."""
 
-    pid: int
-    pipe: int
+    copy: Copy
     document: dict[str, Any]
-    until_s: float
-    said: bytes = b""
 
 
 @dataclass
@@ -101,52 +93,33 @@ class Explanations:
         return next((app for app in apps if app.id == wanted.name), None)
 
     def _start(self, explainer: Explainer, ask: Ask, document: dict[str, Any]) -> _Trial:
-        mine, theirs = os.pipe()
-        with warnings.catch_warnings():
-            # Python warns of forks beside threads. The copy uses none of them, nor their locks.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
-        if pid == 0:
-            _try_in_copy(explainer, ask, theirs)
-        os.close(theirs)
-        os.set_blocking(mine, False)
-        return _Trial(pid, mine, document, self.clock() + TRIAL_S)
+        def tried() -> bytes:
+            return json.dumps(order(explainer, ask, time.monotonic)).encode()
+
+        return _Trial(Copy(tried, TRIAL_S, self.clock), document)
 
     def _poll(
         self, wanted: messages.Explain, trial: _Trial
     ) -> messages.Explained | messages.Explaining:
-        ended = False
-        with suppress(BlockingIOError):
-            while chunk := os.read(trial.pipe, 65_536):
-                trial.said += chunk
-            ended = True
-        if not ended and self.clock() < trial.until_s:
+        said = trial.copy.poll()
+        if said is None:
             return messages.Explaining()
         del self._trials[wanted]
-        self._end(trial)
         document = trial.document
         try:
-            document["order"] = found = json.loads(trial.said)
+            document["order"] = found = json.loads(said)
         except ValueError:
             document["order"] = None
         else:
             document["sentence"] += f". {found['text']}"
         return messages.Explained(document)
 
-    def _end(self, trial: _Trial) -> None:
-        os.close(trial.pipe)
-        with suppress(ProcessLookupError):
-            os.kill(trial.pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(trial.pid, 0)
-
     def _end_overdue(self) -> None:
         """End trials that nobody asks about any more."""
-        now = self.clock()
         for name, trial in list(self._trials.items()):
-            if now >= trial.until_s:
+            if trial.copy.is_overdue:
                 del self._trials[name]
-                self._end(trial)
+                trial.copy.end()
 
     # Sentences
 
@@ -188,15 +161,3 @@ class Explanations:
                 old.append(each)
         fresh.sort(key=lambda each: not each[1].is_am)
         return [*fresh, *old]
-
-
-def _try_in_copy(explainer: Explainer, ask: Ask, pipe: int) -> None:
-    """Write the order to the pipe, in the copy of the process; it never returns."""
-    try:
-        gc.disable()
-        signal.alarm(int(TRIAL_S) + 1)  # even if the process that asks has ended
-        said = json.dumps(order(explainer, ask, time.monotonic)).encode()
-        while said:
-            said = said[os.write(pipe, said) :]
-    finally:
-        os._exit(0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import base64
 import gc
 import os
 import signal
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,6 +22,7 @@ import msgspec
 from loomcard import config
 from loomcard.api import registry
 from loomcard.bridge import gateway, handshake, limits
+from loomcard.bridge.copies import Copy
 from loomcard.bridge.explanations import Explanations
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.bridge.log import log
@@ -45,6 +48,12 @@ class Deciding(Protocol):
 
 HEADER = '["header"]'
 """A request for the session's state, so that the rounds that follow can be replayed."""
+HEADER_S = 20.0
+"""How long the state may take to write; a copy of the process does it."""
+
+
+class StateNotWrittenError(Exception):
+    """The copy of the process that writes the state failed, or took too long."""
 
 
 class MemoryUsedUpError(Exception):
@@ -66,6 +75,7 @@ class PolicyService:
         self._compile_config = compile_config
         self._session: Deciding | None = None
         self._explanations: Explanations | None = None
+        self._header_copy: Copy | None = None
         self._settings = handshake.Settings.of({})
         self._last_failure = ""
         self._journal_problem: str | None = None
@@ -98,7 +108,7 @@ class PolicyService:
             # The session decodes batches itself, since it also writes them to the journal.
             return self._decided(text)
         if text == HEADER:
-            return self._opened().header_text()
+            return messages.write(self._header())
         request = messages.read_request(text)
         if isinstance(request, messages.Hello):
             return messages.write(self._open(request))
@@ -109,6 +119,27 @@ class PolicyService:
             path = self._settings.policy_path
             return messages.write(self._compile_config(request.yaml_text, request.name, path))
         return self._decided(text)
+
+    def _header(self) -> messages.Header | messages.Explaining:
+        """The state as of the first request; a large one takes a second, and rounds do not wait."""
+        if self._header_copy is None:
+            session = self._opened()
+
+            def packed() -> bytes:
+                return base64.b64encode(zlib.compress(session.header_text().encode(), 1))
+
+            try:
+                self._header_copy = Copy(packed, HEADER_S)
+            except OSError:  # no room for another process: the rounds wait
+                return messages.Header(packed().decode())
+            return messages.Explaining()
+        said = self._header_copy.poll()
+        if said is None:
+            return messages.Explaining()
+        self._header_copy = None
+        if not said:
+            raise StateNotWrittenError("the state could not be written for capsules")
+        return messages.Header(said.decode())
 
     def _explained(self, request: messages.Explain | messages.Sentences) -> messages.Reply:
         session = self._opened()

@@ -402,7 +402,15 @@ class Explained(msgspec.Struct, array_like=True, frozen=True, tag="explained"):
 
 
 class Explaining(msgspec.Struct, array_like=True, frozen=True, tag="explaining"):
-    """The explanation is not complete yet: the same request is to be sent again."""
+    """The answer is not complete yet: the same request is to be sent again."""
+
+
+class Header(msgspec.Struct, array_like=True, frozen=True, tag="header"):
+    """The first line of a journal's segment: the state before the batch that followed the first
+    request for it. ``packed``: the line in UTF-8, compressed by zlib, in base64.
+    """
+
+    packed: str
 
 
 class SentencesReply(msgspec.Struct, array_like=True, frozen=True, tag="sentences"):
@@ -413,7 +421,15 @@ class SentencesReply(msgspec.Struct, array_like=True, frozen=True, tag="sentence
 
 Request = Hello | Compile | Batch | Explain | Sentences
 Reply = (
-    HelloReply | Compiled | Findings | PlanReply | Failure | Explained | Explaining | SentencesReply
+    HelloReply
+    | Compiled
+    | Findings
+    | PlanReply
+    | Failure
+    | Explained
+    | Explaining
+    | Header
+    | SentencesReply
 )
 
 _requests = msgspec.json.Decoder(Request)

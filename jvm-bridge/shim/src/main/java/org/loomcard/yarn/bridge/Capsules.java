@@ -108,6 +108,7 @@ final class Capsules {
         String yaml = applied.yaml == null ? "" : applied.yaml;
         entry(out, "policy.yml", Collections.singletonList(yaml));
         addPolicies(out, applied);
+        lines.set(0, RoundHistory.unpacked(lines.get(0)));
         entry(out, "journal.jsonl", lines);
       }
       Files.move(draft, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);

@@ -29,6 +29,8 @@ import org.slf4j.LoggerFactory;
 public final class PolicyRounds {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyRounds.class);
   private static final String HEADER = "[\"header\"]";
+  private static final String STILL_WRITING = "[\"explaining\"";
+  private static final long HEADER_EVERY_MS = 200;
   private final BridgeConfig config;
   private final EngineClock clock;
   private final SchedulerState scheduler;
@@ -49,6 +51,7 @@ public final class PolicyRounds {
   private final Map<String, PolicyFault> faults = new ConcurrentSkipListMap<>();
   private boolean afterFault;
   private final RoundHistory history = new RoundHistory();
+  private long nextHeaderMs;
   private final String hello;
 
   /** @param hello the request by which a policy process learns what it is connected to */
@@ -182,7 +185,7 @@ public final class PolicyRounds {
     if (snapshot) {
       history.begin("[\"segment\",{\"hello\":" + hello + "}]");
     } else if (history.isFull()) {
-      history.begin(header(policy));
+      renewHistory(policy);
     }
     BatchWriter batch = close(applied);
     String text = batch.finish();
@@ -212,12 +215,22 @@ public final class PolicyRounds {
   }
 
   /**
-   * Returns the process's account of its state; null when it has none, for example of a state that
-   * cannot be written.
+   * Asks the process for its account of its state, and later, while it writes that in a copy of
+   * itself, whether it has ended. A state that cannot be written leaves no history.
    */
-  private String header(RunningPolicy policy) throws PolicyFailureException {
+  private void renewHistory(RunningPolicy policy) throws PolicyFailureException {
+    long now = clock.nowMs();
+    if (history.isMarked() && now < nextHeaderMs) {
+      return;
+    }
+    nextHeaderMs = now + HEADER_EVERY_MS;
     String reply = call(policy, HEADER);
-    return reply.startsWith("[\"segment\"") ? reply : null;
+    if (!history.isMarked()) {
+      history.mark();
+    }
+    if (!reply.startsWith(STILL_WRITING)) {
+      history.beginAtMark(RoundHistory.isPacked(reply) ? reply : null);
+    }
   }
 
   /**

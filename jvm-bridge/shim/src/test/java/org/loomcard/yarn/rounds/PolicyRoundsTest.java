@@ -6,12 +6,19 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.zip.DeflaterOutputStream;
 import org.apache.commons.io.IOUtils;
+import org.apache.commons.lang3.StringUtils;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.After;
 import org.junit.Before;
@@ -152,6 +159,81 @@ public class PolicyRoundsTest {
     pass(20);
   }
 
+  /** While the process writes its state for a full history, rounds continue and nothing is lost. */
+  @Test
+  public void aFullHistoryBeginsAgainFromTheStateThatWasAskedFor() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    make();
+    Answering policy = new Answering(NOTHING, 0);
+    policy.padding = StringUtils.repeat(' ', 17 << 20);
+    rounds.run(policy, applied);
+    policy.padding = "";
+    assertEquals("segment, batch and plan", 3, rounds.history().lines().size());
+    rounds.run(policy, applied);
+    rounds.run(policy, applied);
+    assertEquals("asked once in 200 ms", 1, policy.headers);
+    assertEquals("nothing is forgotten yet", 7, rounds.history().lines().size());
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
+    policy.header = packed("[\"segment\",{}]");
+    rounds.run(policy, applied);
+    assertEquals(2, policy.headers);
+    List<String> lines = rounds.history().lines();
+    assertEquals("the state and the three rounds after it", 7, lines.size());
+    assertEquals("[\"segment\",{}]", RoundHistory.unpacked(lines.get(0)));
+    assertTrue(lines.get(1), lines.get(1).startsWith("[\"batch\",2,"));
+    assertEquals(lines.get(1), RoundHistory.unpacked(lines.get(1)));
+    rounds.run(policy, applied);
+    assertEquals("it is no longer full", 2, policy.headers);
+  }
+
+  /** Without its first line a history is of no use; the next snapshot begins another. */
+  @Test
+  public void aStateThatCannotBeWrittenLeavesNoHistory() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    make();
+    Answering policy = new Answering(NOTHING, 0);
+    policy.padding = StringUtils.repeat(' ', 17 << 20);
+    policy.header = "[\"error\",\"the state could not be written\"]";
+    rounds.run(policy, applied);
+    policy.padding = "";
+    rounds.run(policy, applied);
+    rounds.run(policy, applied);
+    assertEquals(1, policy.headers);
+    assertEquals(Collections.emptyList(), rounds.history().lines());
+    rounds.snapshotNext("test");
+    rounds.run(policy, applied);
+    assertEquals(3, rounds.history().lines().size());
+  }
+
+  /** A process that ends while it writes its state is followed by one that begins anew. */
+  @Test
+  public void aSnapshotEndsTheWaitForAState() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    make();
+    Answering policy = new Answering(NOTHING, 0);
+    policy.padding = StringUtils.repeat(' ', 17 << 20);
+    rounds.run(policy, applied);
+    policy.padding = "";
+    rounds.run(policy, applied);
+    rounds.snapshotNext("another process");
+    rounds.run(policy, applied);
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
+    rounds.run(policy, applied);
+    assertEquals(1, policy.headers);
+    assertEquals("segment and two rounds", 5, rounds.history().lines().size());
+  }
+
+  private static String packed(String line) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (DeflaterOutputStream out = new DeflaterOutputStream(bytes)) {
+      out.write(line.getBytes(StandardCharsets.UTF_8));
+    }
+    return "[\"header\",\"" + Base64.getEncoder().encodeToString(bytes.toByteArray()) + "\"]";
+  }
+
   /** Checks that no round is wanted for this long, and that one is wanted then. */
   private void pass(int pauseMs) {
     assertEquals(pauseMs, rounds.toNextWakeUpMs(FOR_EVER_MS));
@@ -166,6 +248,9 @@ public class PolicyRoundsTest {
     private final String decisions;
     private final long waitMs;
     private final CountDownLatch killed = new CountDownLatch(1);
+    private String padding = "";
+    private String header = "[\"explaining\"]";
+    private int headers;
 
     private Answering(String decisions, long waitMs) {
       this.decisions = decisions;
@@ -179,6 +264,10 @@ public class PolicyRoundsTest {
 
     @Override
     public String decide(String text) throws PolicyFailureException {
+      if (text.startsWith("[\"header\"")) {
+        headers++;
+        return header;
+      }
       try {
         if (killed.await(waitMs, TimeUnit.MILLISECONDS)) {
           throw new PolicyFailureException("it was killed");
@@ -187,7 +276,7 @@ public class PolicyRoundsTest {
         throw new PolicyFailureException("interrupted", e);
       }
       return "[\"plan\"," + text.split(",")[1] + ",[" + decisions
-          + "],[],[],{},{},[],[],[],null,[]]";
+          + "],[],[],{},{},[],[],[],null," + padding + "[]]";
     }
 
     @Override
