@@ -7,8 +7,9 @@ import pytest
 from loomcard.cluster.container_times import ContainerRun, JobTimes
 from loomcard.demo.real_jobs import RealJobs
 from loomcard.report.runs import Study, read_study
+from loomcard.results.container_rows import ContainerRow
 from loomcard.results.manifest import manifest
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.record import ApplicationRecord, RunRecord
 from loomcard.results.run_folder import write_run
 
 WAITS_S = {"stock:capacity": 8, "dress": 2, "hdrf": 4, "carbyne": 8}

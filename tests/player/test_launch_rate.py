@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from loomcard.player import launch_rate
-from loomcard.results.record import ContainerRow
+from loomcard.results.container_rows import ContainerRow
 from loomcard.workload.scenario import Executors, Scenario, ScenarioApplication, ScenarioNode, Stage
 
 

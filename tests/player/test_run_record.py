@@ -11,7 +11,7 @@ from loomcard.player.run_record import (
     refusals,
     stalls,
 )
-from loomcard.results.record import ContainerRow
+from loomcard.results.container_rows import ContainerRow
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 ZERO = 1_700_000_000_000

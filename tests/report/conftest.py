@@ -8,8 +8,9 @@ import pytest
 from loomcard.report.page import page
 from loomcard.report.runs import read_study
 from loomcard.report.terminal import Numbers, numbers
+from loomcard.results.container_rows import ContainerRow
 from loomcard.results.manifest import manifest
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.record import ApplicationRecord, RunRecord
 from loomcard.results.run_folder import write_run
 
 # policy -> seed -> seconds from submission to start, and to end, of applications a and b

@@ -20,8 +20,9 @@ from loomcard.report.paper_tables import PaperComparison, paper_comparisons
 from loomcard.report.papers import as_markdown, paper_figures
 from loomcard.report.runs import read_study
 from loomcard.report.terminal import numbers, tables
+from loomcard.results.container_rows import ContainerRow
 from loomcard.results.manifest import manifest
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.record import ApplicationRecord, RunRecord
 from loomcard.results.run_folder import write_run
 
 Judge = Callable[..., PaperComparison]
@@ -240,8 +241,8 @@ def test_varied_values_are_paired_and_picked(tmp_path: Path, run_of: Callable[..
     for share, longer in ((0.1, 0), (0.3, 10_000)):
         for policy in ("old", "new"):
             record = run_of(policy, 1, **{"workload.share": share})
-            last = record.containers[-1]
-            record.containers[-1] = last._replace(finished_ms=last.finished_ms + longer)
+            *others, last = record.containers
+            record.containers = [*others, last._replace(finished_ms=last.finished_ms + longer)]
             if policy == "new":
                 record.parameters["policy.theta"] = 0.5
             records.append(record)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from loomcard.config import compile_config
+from loomcard.results.container_rows import ContainerRow
 from loomcard.results.fair_share import fair_shares, queue_shares
 from loomcard.results.metrics import facts
-from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
+from loomcard.results.record import ApplicationRecord, QueueShare, RunRecord
 
 MINUTE = 60_000
 

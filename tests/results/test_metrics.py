@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loomcard.results.container_rows import ContainerRow
 from loomcard.results.containers import shares
 from loomcard.results.metrics import facts, summary
-from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
+from loomcard.results.record import ApplicationRecord, QueueShare, RunRecord
 from loomcard.results.tables import application_frame
 
 MINUTE = 60_000

@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 
 from loomcard.report.runs import read_study
+from loomcard.results.container_rows import ContainerRow
 from loomcard.results.manifest import manifest
 from loomcard.results.policy_series import StateRow
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.record import ApplicationRecord, RunRecord
 from loomcard.results.run_folder import (
     CELLS,
     STATES,

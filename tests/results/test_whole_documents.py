@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 from loomcard.results import manifest as manifests
+from loomcard.results.container_rows import ContainerRow
 from loomcard.results.manifest import manifest
 from loomcard.results.metrics import facts
 from loomcard.results.policy_series import StateRow
-from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
+from loomcard.results.record import ApplicationRecord, QueueShare, RunRecord
 from loomcard.results.run_folder import cell_name, read_run, write_run
 from loomcard.results.tables import cell_table, container_table, state_table
 

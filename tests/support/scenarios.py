@@ -6,7 +6,8 @@ from random import Random
 from typing import Any
 
 from loomcard.config import compile_config
-from loomcard.results.record import ContainerRow, RunRecord
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import RunRecord
 from loomcard.simulator import simulate
 from loomcard.workload.scenario import (
     Executors,

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from loomcard.results.record import ContainerRow
+from loomcard.results.container_rows import ContainerRow
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 Executor = Literal["virtual", "process"]

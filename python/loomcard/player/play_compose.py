@@ -36,7 +36,8 @@ from loomcard.player.run_record import (
 )
 from loomcard.player.settings import capacity, is_stock
 from loomcard.player.watch import Watch, settled
-from loomcard.results.record import ContainerRow, RunRecord
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import RunRecord
 from loomcard.simulator import Progress
 from loomcard.wire.journal import JournalError
 from loomcard.workload.scenario import Scenario

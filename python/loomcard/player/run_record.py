@@ -9,7 +9,8 @@ from typing import Any
 from loomcard.cluster.container_times import ContainerRun
 from loomcard.player.container_ids import ContainerKey, container_key
 from loomcard.player.process import Event
-from loomcard.results.record import ApplicationRecord, ContainerRow
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import ApplicationRecord
 from loomcard.workload.scenario import Scenario, ScenarioApplication
 
 

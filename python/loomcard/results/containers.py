@@ -4,13 +4,15 @@ sums.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from loomcard.results.record import ContainerRow, RunRecord
+from loomcard.results.container_rows import NEVER, ContainerRows
+from loomcard.results.record import RunRecord
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -28,8 +30,7 @@ TYPES = {
     "kind": pl.String,
 }
 """The columns of a table of containers, without those of the resource types."""
-
-_FIELDS = {name: index for index, name in enumerate(ContainerRow._fields)}
+TIMES = ("allocated_ms", "started_ms", "finished_ms")
 
 
 def resource_columns(types: list[str]) -> list[str]:
@@ -43,13 +44,14 @@ def container_frame(record: RunRecord) -> pl.DataFrame:
     """Return the record's containers in a total order, that of their allocations. Columns: those of
     ``ContainerRow``, with ``size`` in one column per resource type.
     """
-    rows = record.containers
+    rows = ContainerRows.of(record.containers)
     table: dict[str, object] = {}
     for name, kind in TYPES.items():
-        field = _FIELDS[name]
-        table[name] = pl.Series(name, [row[field] for row in rows], dtype=kind)
+        column = getattr(rows, name)
+        series = pl.Series(name, np.array(column) if isinstance(column, array) else column)
+        table[name] = series.replace(NEVER, None) if name in TIMES else series.cast(kind)
     names = resource_columns(record.resource_types)
-    sizes = np.array([row.size for row in rows], dtype=np.int64).reshape(len(rows), len(names))
+    sizes = np.array(rows.size, dtype=np.int64).reshape(len(rows), len(names))
     for index, name in enumerate(names):
         table[name] = pl.Series(name, sizes[:, index])
     order = ["allocated_ms", "application", "stage", "task", "attempt", "node", "started_ms"]

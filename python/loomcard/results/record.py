@@ -6,29 +6,15 @@ NodeManagers saw. Times are ms since the run's zero, the first millisecond of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from loomcard.results.container_rows import ContainerRow, ContainerRows
 from loomcard.results.policy_series import StateRow
 
 SIMULATOR = "simulator"
 """The engine that simulates."""
-
-
-class ContainerRow(NamedTuple):
-    """One container, as one row of containers.parquet. None: it did not happen."""
-
-    application: str
-    stage: str  # "" for an AM's
-    task: int  # -1 for an AM's, and for an executor's
-    attempt: int  # of the task, from 1
-    node: str
-    is_am: bool
-    size: tuple[int, ...]
-    allocated_ms: int | None  # allocated by the scheduler
-    started_ms: int | None  # RUNNING on its node
-    finished_ms: int | None
-    kind: str  # completed, failed, killed, released, expired, lost, preempted, or "" while it runs
 
 
 @dataclass(slots=True)
@@ -79,7 +65,7 @@ class RunRecord:
     resource_types: list[str]
     capacity: list[tuple[int, tuple[int, ...]]]
     applications: list[ApplicationRecord] = field(default_factory=list)
-    containers: list[ContainerRow] = field(default_factory=list)
+    containers: Sequence[ContainerRow] = field(default_factory=ContainerRows)
     queues: dict[str, QueueShare] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
     stalls: int = 0

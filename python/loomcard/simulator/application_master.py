@@ -18,7 +18,8 @@ from loomcard.masters.stage import Rows, StageRun
 from loomcard.model import admission
 from loomcard.model.objects import Application, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
-from loomcard.results.record import ApplicationRecord, ContainerRow
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import ApplicationRecord
 from loomcard.simulator.network import Network
 from loomcard.simulator.nodes import Machines, Running
 from loomcard.simulator.resourcemanager import RejectedError, ResourceManager

@@ -13,8 +13,9 @@ from typing import Any
 
 from loomcard.masters.clock import Clock
 from loomcard.model.objects import Container
+from loomcard.results.container_rows import ContainerRows
 from loomcard.results.fair_share import queue_shares
-from loomcard.results.record import ContainerRow, RunRecord
+from loomcard.results.record import RunRecord
 from loomcard.simulator.application_master import SimulatedMaster, SimulationContext
 from loomcard.simulator.invariants import check_agreement
 from loomcard.simulator.network import Network
@@ -59,7 +60,7 @@ class Simulation:
         self.clock = Clock()
         self.rm = ResourceManager(scenario.resource_types, config, self.clock, journal)
         self.machines = Machines(scenario, self.rm, self.clock)
-        self.rows: list[ContainerRow] = []
+        self.rows = ContainerRows()
         self.finished = 0
         self._check = check
         self._watch = watch

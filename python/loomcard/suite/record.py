@@ -11,7 +11,8 @@ from loomcard.cluster.rm_client import Document, ResourceManagerClient
 from loomcard.player.container_ids import container_key
 from loomcard.player.journal_reports import reported_states
 from loomcard.player.run_record import refusals
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import ApplicationRecord, RunRecord
 from loomcard.suite.cluster import Journal
 from loomcard.suite.commands import DRIVER_MB, MAPREDUCE_AM_MB, TASK_MB
 from loomcard.suite.play import Played, Run

@@ -16,7 +16,8 @@ from benchmarks.agreement.simulator_vs_yarn import (
     run_all,
 )
 from loomcard.config import compile_config
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import ApplicationRecord, RunRecord
 from loomcard.simulator import simulate
 
 

@@ -1,7 +1,8 @@
 """The split of a full cluster, on a schedule worked by hand."""
 
 from benchmarks.agreement.stock_schedulers import Split, apart, run_imported, split
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import ApplicationRecord, RunRecord
 
 
 def row(application, started, finished, is_am=False):

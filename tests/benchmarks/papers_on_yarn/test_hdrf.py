@@ -4,7 +4,8 @@ import pytest
 
 from benchmarks.papers_on_yarn import hdrf, tables
 from benchmarks.papers_on_yarn.occupancy import Occupancy
-from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.container_rows import ContainerRow
+from loomcard.results.record import ApplicationRecord, RunRecord
 
 APART = {"n1_1": 157, "n1_2": 196, "n2_1": 20, "n2_2": 19}
 SHARED = {"n1_2": 196, "n2_1": 98, "n2_2": 98}
