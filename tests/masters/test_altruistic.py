@@ -3,7 +3,6 @@
 from collections import Counter
 from statistics import mean
 
-import msgspec
 import pytest
 
 from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
@@ -127,7 +126,7 @@ def test_wishes_for_nodes_stand_in_the_row_of_their_task():
 
 def test_equal_runs_are_equal():
     wanted = random_jobs(heartbeat_ms=200, am_heartbeat_ms=200)
-    first, second = (msgspec.to_builtins(run(wanted, "carbyne").containers) for _ in range(2))
+    first, second = (run(wanted, "carbyne").containers for _ in range(2))
     assert first == second
 
 

@@ -15,6 +15,7 @@ from loomcard.masters.clock import Clock
 
 LEAST_MB = 1e-9
 """An amount as small as this counts as nothing: rounding may leave it of a flow."""
+NEVER_MS = 2**62
 
 
 class Link:
@@ -30,7 +31,7 @@ class Link:
 class Flow:
     """One copy that is under way."""
 
-    __slots__ = ("done", "left_mb", "links", "rate", "since_ms", "version")
+    __slots__ = ("done", "due_ms", "ends_ms", "left_mb", "links", "rate", "since_ms")
 
     def __init__(self, links: list[Link], mb: float, done: Callable[[], None], now_ms: int) -> None:
         self.links = links
@@ -38,7 +39,8 @@ class Flow:
         self.done = done
         self.rate = 0.0  # MB per ms
         self.since_ms = now_ms
-        self.version = 0  # of its rate: an end scheduled for an older version is void
+        self.ends_ms = now_ms  # at this rate
+        self.due_ms = NEVER_MS  # of its scheduled event, not after its end; later ones are void
 
 
 class Network:
@@ -58,7 +60,7 @@ class Network:
         flow = Flow(links, mb, done, self._clock.now)
         if not links or mb <= LEAST_MB:
             flow.links = []
-            self._clock.at(self._clock.now, self._ended, flow, flow.version)
+            self._due(flow)
             return flow
         for link in links:
             link.flows[flow] = None
@@ -67,7 +69,7 @@ class Network:
 
     def cancel(self, flow: Flow) -> None:
         """Stop a copy."""
-        flow.version = -1
+        flow.due_ms = NEVER_MS
         self._leave(flow)
 
     def _path(self, source: str, target: str) -> list[Link]:
@@ -94,18 +96,32 @@ class Network:
     def _share(self, links: list[Link]) -> None:
         """Divide these links again among their flows."""
         now = self._clock.now
-        for flow in dict.fromkeys(flow for link in links for flow in link.flows):
-            rate = min((link.bandwidth / len(link.flows) for link in flow.links), default=inf)
+        flows: dict[Flow, None] = {}
+        for link in links:
+            flows.update(link.flows)
+        for flow in flows:
+            rate = inf
+            for link in flow.links:
+                rate = min(rate, link.bandwidth / len(link.flows))
             if rate == flow.rate:
                 continue
             flow.left_mb = max(0.0, flow.left_mb - flow.rate * (now - flow.since_ms))
             flow.rate, flow.since_ms = rate, now
-            flow.version += 1
-            ends = now + ceil(round(flow.left_mb / rate, 6))
-            self._clock.at(ends, self._ended, flow, flow.version)
+            flow.ends_ms = now + ceil(round(flow.left_mb / rate, 6))
+            if flow.ends_ms < flow.due_ms:
+                self._due(flow)
 
-    def _ended(self, flow: Flow, version: int) -> None:
-        if flow.version == version:
-            flow.version = -1
-            self._leave(flow)
-            flow.done()
+    def _due(self, flow: Flow) -> None:
+        flow.due_ms = flow.ends_ms
+        self._clock.at(flow.due_ms, self._look, flow, flow.due_ms)
+
+    def _look(self, flow: Flow, due_ms: int) -> None:
+        """End the flow, or look again when it ends by now: most are slowed down again and again."""
+        if flow.due_ms != due_ms:
+            return
+        if flow.ends_ms > due_ms:
+            self._due(flow)
+            return
+        flow.due_ms = NEVER_MS
+        self._leave(flow)
+        flow.done()
