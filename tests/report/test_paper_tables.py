@@ -80,6 +80,7 @@ def test_the_letter_and_the_default_stand_in_one_row(folder: Path) -> None:
     results.write_text(results.read_text().replace('"policy":"new"', '"policy":"paper"'))
     made = json.loads(file.read_text())
     entry = ENTRY | {"policy": "old", "paper": 10, "as": "value", "of": "a", "because": "jobs"}
+    entry |= {"yarn": "9.5"}
     made["experiment"] |= {"name": "old-fig1", "expect": [entry]}
     file.write_text(json.dumps(made))
     study = read_study([folder])
@@ -88,7 +89,7 @@ def test_the_letter_and_the_default_stand_in_one_row(folder: Path) -> None:
     assert row.default is not None
     assert (row.letter.ours, row.default.ours) == (9.0, 10.0)
     text = as_markdown([row], {"old-fig1": 61.2})
-    assert "| old-fig1 | Fig. 1 | 10 | 9.00 s (other sign) | 10.0 s | equal | jobs |" in text
+    assert "| old-fig1 | Fig. 1 | 10 | 9.00 s (other sign) | 10.0 s | 9.5 | equal | jobs |" in text
     assert "Runs took 61 s of one core: old-fig1 61 s." in text
 
 

@@ -103,6 +103,11 @@ class Expected(BaseModel):
         examples=[3],
     )
     because: str = Field("", description="Why it is not reproduced, where it is not.")
+    yarn: str = Field(
+        "",
+        description="What it was on a real ResourceManager, as measured apart from these runs.",
+        examples=["-39.1 to -40.8, three seeds"],
+    )
 
 
 class EntryProblem(NamedTuple):

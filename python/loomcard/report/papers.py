@@ -14,13 +14,16 @@ from loomcard.report.terminal import ours_text
 
 LETTER: Final = "paper"
 """The name of the configuration that follows a paper to the letter: ``paper.yml``."""
-HEADINGS: Final = ("experiment", "figure", "paper", "letter", "default or named", "sign", "reason")
+HEADINGS: Final = (
+    "experiment", "figure", "paper", "letter", "default or named", "real YARN", "sign", "reason",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PaperFigure:
     """One figure: as the paper reports it, ours by its letter and by default (None: not measured),
-    how the policy should stand to what it is compared with, and why ours does not.
+    what the experiment states of a real ResourceManager, how the policy should stand to what it is
+    compared with, and why ours does not.
     """
 
     experiment: str
@@ -28,13 +31,15 @@ class PaperFigure:
     paper: str
     letter: PaperComparison | None
     default: PaperComparison | None
+    yarn: str
     sign: str
     reason: str
 
     def cells(self) -> list[str]:
         """Return the row as text, by ``HEADINGS``."""
         both = [_ours(one) for one in (self.letter, self.default)]
-        return [self.experiment, self.figure, self.paper, *both, self.sign, self.reason]
+        named = [self.experiment, self.figure, self.paper]
+        return [*named, *both, self.yarn or "-", self.sign, self.reason]
 
 
 def paper_figures(studies: Sequence[Study]) -> list[PaperFigure]:
@@ -54,8 +59,8 @@ def paper_figures(studies: Sequence[Study]) -> list[PaperFigure]:
             wrong = any(one is not None and one.agrees == "no" for one in (letter, usual))
             found.append(
                 PaperFigure(
-                    row.experiment, row.figure, row.paper, letter, usual, row.sign_paper,
-                    row.because if wrong else "",
+                    row.experiment, row.figure, row.paper, letter, usual,
+                    str(entry.get("yarn", "")), row.sign_paper, row.because if wrong else "",
                 )
             )  # fmt: skip
     return found
