@@ -180,6 +180,17 @@ class PartitionTrees:
                     add_all([total], container.size)
         return total
 
+    def first(self, partition: Partition, shares: Shares, branch: paper.Node) -> paper.Node | None:
+        """Return the child of a branch that goes first by these shares: of those below their
+        guarantee, otherwise of all.
+        """
+        sooner = [
+            child
+            for queue in self.promising.get(branch.member, ())
+            if queue.below_guaranteed and (child := partition.child(queue)) is not None
+        ]
+        return (shares.first(branch, sooner) if sooner else None) or shares.first(branch)
+
     def needs(self, size: Resource, node: Node) -> Resource:
         """Return what must be free on a server for a task."""
         return self.servers.needs(size, node)

@@ -124,13 +124,7 @@ class HierarchicalPolicy:
             (leaf,) = partition.tree.hungry
             return leaf if partition.tree.able(leaf, fitting) else None
         shares = partition.shares(fitting)
-
-        def first(branch: Node) -> Node | None:  # below its promise: before all
-            below = [q for q in trees.promising.get(branch.member, ()) if q.below_guaranteed]
-            sooner = [child for q in below if (child := partition.child(q)) is not None]
-            return (shares.first(branch, sooner) if sooner else None) or shares.first(branch)
-
-        return alloc(partition.tree.root, first)
+        return alloc(partition.tree.root, partial(trees.first, partition, shares))
 
     def idles(self, view: ClusterView, partition: Partition) -> str | None:
         """Return the rule by which room that is wanted stays unused, or None. Asks then wait by
