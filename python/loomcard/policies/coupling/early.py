@@ -4,7 +4,7 @@ these maps, and may wait for them for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from loomcard import EVERYBODY, Ask, ClusterView, Resource, headroom_by_user
 
@@ -28,9 +28,11 @@ class EarlyReduces:
 
     def move(self, user: str, held: Held, move: Move) -> None:
         """Add or subtract what a job's maps and its early reduces use."""
-        for sums in self._sums(user):
-            for total, amounts in zip(sums, held, strict=False):  # () of another type
-                move([total], amounts)
+        if not held:  # of another type than MapReduce
+            return
+        for of_maps, of_reduces in self._sums(user):
+            move([of_maps], held[0])
+            move([of_reduces], held[1])
 
     def beyond(self, ask: Ask, maps: Sequence[Ask]) -> bool:
         """Return whether one more container of the ask would give early reduces more than their
@@ -50,10 +52,13 @@ class EarlyReduces:
             )
         )
 
-    def _sums(self, user: str) -> Iterator[Held]:
-        zero = self._view.zero
-        for each in (EVERYBODY, user)[: 1 + (self._view.queue.user_limit is not None)]:
-            yield self._held.setdefault(each, ([0, *zero], [0, *zero]))
+    def _sums(self, user: str) -> list[Held]:
+        zero, found = self._view.zero, self._held
+        whose = (EVERYBODY,) if self._view.queue.user_limit is None else (EVERYBODY, user)
+        for each in whose:
+            if each not in found:
+                found[each] = [0, *zero], [0, *zero]
+        return [found[each] for each in whose]
 
     def _free_of(self, label: str) -> Resource:
         partitions = self._view.partitions

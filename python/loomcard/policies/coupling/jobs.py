@@ -364,18 +364,22 @@ class Jobs:
 
     def _tasks(self, app: Application, memory: Memory) -> Tasks:
         running = self._running.get(app.id)
-        if running is None or sum(row[0] for row in running) != len(app.containers):
+        counted = 0 if running is None else running[0][0] + running[1][0] + running[2][0]
+        if running is None or counted != len(app.containers):
             running = self._running[app.id] = tuple([0, *self.view.zero] for _ in range(3))
             for each in app.containers:
                 self._count(app.id, each.ask_key, each.size, add_all, each.is_am)
         own = memory.job(app.id)
         stated_maps, reduces = self._stated_of(app)
-        asks = [ask for ask in app.asks if not ask.is_am]
-        pending = sum(ask.count for ask in asks if is_map(ask.key))
+        pending = waiting = 0
+        for ask in app.asks:
+            if not ask.is_am and is_map(ask.key):
+                pending += ask.count
+            elif not ask.is_am and ask.priority == REDUCE_PRIORITY:
+                waiting += ask.count
         open_maps = pending + running[0][0]
         own.maps = max(own.maps, own.done + open_maps)
         maps = max(stated_maps, open_maps) if stated_maps else own.maps
-        waiting = sum(ask.count for ask in asks if ask.priority == REDUCE_PRIORITY)
         launched = own.reduces + running[1][0]
         return Tasks(maps, reduces, min(own.done, maps - open_maps), pending, launched, waiting)
 
