@@ -9,10 +9,10 @@ import pytest
 from loomcard.wire import messages
 
 WIRE = Path(__file__).parents[1] / "golden" / "wire"
-REQUESTS = ("hello", "compile", "batch", "explain", "sentences")
+REQUESTS = ("hello", "compile", "batch", "explain", "sentences", "header")
 REPLIES = (
     "hello_reply", "compiled", "findings", "error", "plan", "plan_resync", "explained",
-    "explaining", "sentences_reply",
+    "explaining", "sentences_reply", "header_reply",
 )  # fmt: skip
 
 

@@ -4,6 +4,9 @@ import base64
 import json
 import os
 import re
+import select
+import signal
+import socket
 import subprocess
 import sys
 import zlib
@@ -17,7 +20,8 @@ import pytest
 
 from loomcard.api import registry
 from loomcard.bridge import handshake
-from loomcard.bridge.process import HEADER, PolicyService, compile_request
+from loomcard.bridge.copies import PIPE_BYTES, Copy, CopyError
+from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.config import compile_config
 from loomcard.engine.session import Session, replay
 from loomcard.experiments.replay_runs import compare_rounds, recorded_config
@@ -294,12 +298,12 @@ def test_segments_are_in_the_order_of_rounds(tmp_path: Path) -> None:
     assert replay(tmp_path) == []
 
 
-def asked_header(service: PolicyService) -> messages.Reply:
+def asked_header(service: PolicyService, mark: int) -> messages.Reply:
     """Ask for the state until there is another answer than that it is being written."""
     replies: list[messages.Reply] = []
 
     def answered() -> bool:
-        replies.append(messages.read_reply(service.decide(HEADER)))
+        replies.append(ask(service, messages.Header(mark)))
         return not isinstance(replies[-1], messages.Explaining)
 
     wait_until(answered, DEADLINE_S)
@@ -307,12 +311,14 @@ def asked_header(service: PolicyService) -> messages.Reply:
 
 
 def unpacked(reply: messages.Reply) -> str:
-    assert isinstance(reply, messages.Header)
+    assert isinstance(reply, messages.HeaderReply)
     return zlib.decompress(base64.b64decode(reply.packed)).decode()
 
 
-def test_rounds_continue_while_the_state_is_written(tmp_path: Path) -> None:
-    """The state is that of the first request, although rounds follow before it is written."""
+def test_rounds_continue_while_the_state_is_written() -> None:
+    """The state is that of the first request with its mark, although rounds follow before it is
+    written; another mark asks for another state, though the first was never fetched.
+    """
     made: list[Session] = []
 
     def make(hello: messages.Hello, journal_dir: Path | None) -> Session:
@@ -323,30 +329,69 @@ def test_rounds_continue_while_the_state_is_written(tmp_path: Path) -> None:
     ask(service, hello(settings={"saved_every_ms": 5000}))
     service.decide(snapshot(1))
     before = made[0].header_text()
-    first = messages.read_reply(service.decide(HEADER))
+    first = ask(service, messages.Header(1))
     service.decide(snapshot(2))
     after = made[0].header_text()
     assert isinstance(first, messages.Explaining)
-    assert unpacked(asked_header(service)) == before != after
-    assert unpacked(asked_header(service)) == after
+    assert unpacked(asked_header(service, 1)) == before != after
+    assert isinstance(ask(service, messages.Header(2)), messages.Explaining)
+    service.decide(snapshot(3))
+    assert unpacked(asked_header(service, 3)) == made[0].header_text() != after
 
 
-def test_a_state_that_cannot_be_written_is_an_error() -> None:
-    """The answer is an error, and the next request begins again."""
+class Written(Stubborn):
+    """Its state is ``text``."""
 
-    class Unwritable(Stubborn):
-        text = ""
+    text = "whole"
 
-        def header_text(self) -> str:
-            if not self.text:
-                raise ValueError("a memory that no wire carries")
-            return self.text
+    def header_text(self) -> str:
+        if not self.text:
+            raise ValueError("a memory that no wire carries")
+        return self.text
 
-    service = PolicyService(Unwritable, compile_request)
+
+def test_a_state_that_cannot_be_written_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer says why, and the next request begins again."""
+    service = PolicyService(Written, compile_request)
     ask(service, hello())
-    assert "could not be written" in error(asked_header(service))
-    Unwritable.text = "whole"
-    assert unpacked(asked_header(service)) == "whole"
+    monkeypatch.setattr(Written, "text", "")
+    assert "a memory that no wire carries" in error(asked_header(service, 1))
+    monkeypatch.undo()
+    assert unpacked(asked_header(service, 2)) == "whole"
+
+
+def test_an_answer_larger_than_a_pipe_is_whole() -> None:
+    """The copy waits until its answer is read."""
+    large = os.urandom(3 * PIPE_BYTES)
+    copy = Copy(lambda: large, 60)
+    found: list[bytes | None] = []
+
+    def answered() -> bool:
+        found.append(copy.poll())
+        return found[-1] is not None
+
+    wait_until(answered, DEADLINE_S)
+    assert found[-1] == large
+
+
+def test_half_an_answer_is_none() -> None:
+    """A copy that is killed while it writes has not answered."""
+    copy = Copy(lambda: bytes(3 * PIPE_BYTES), 60)
+    wait_until(lambda: bool(select.select([copy._pipe], [], [], 0)[0]), DEADLINE_S)
+    os.kill(copy.pid, signal.SIGKILL)
+    with pytest.raises(CopyError, match="killed"):
+        wait_until(lambda: copy.poll() is not None, DEADLINE_S)
+
+
+def test_a_copy_keeps_no_connection_open() -> None:
+    """Who waits for the end of the policy process does not wait for its copies."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        copy = Copy(lambda: signal.pause() or b"", 60)
+        theirs.close()
+        ours.settimeout(DEADLINE_S)
+        assert ours.recv(1) == b""
+        copy.end()
 
 
 def test_without_room_for_a_copy_the_state_is_written_at_once(
@@ -357,14 +402,10 @@ def test_without_room_for_a_copy_the_state_is_written_at_once(
     def refuse() -> int:
         raise BlockingIOError("no more processes")
 
-    class Written(Stubborn):
-        def header_text(self) -> str:
-            return "whole"
-
     service = PolicyService(Written, compile_request)
     ask(service, hello())
     monkeypatch.setattr(os, "fork", refuse)
-    assert unpacked(messages.read_reply(service.decide(HEADER))) == "whole"
+    assert unpacked(ask(service, messages.Header(1))) == "whole"
 
 
 COUNTING = """

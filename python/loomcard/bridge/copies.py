@@ -1,7 +1,8 @@
 """Copies of the policy process, made by fork: what takes long is done there, while rounds continue.
 
-A copy has the state of the moment of the fork, one thread and no locks of other threads. It writes
-one answer to a pipe and ends without any cleaning up.
+A copy has the state of the moment of the fork, one thread and no locks of other threads. It closes
+everything that it inherited, so that the end of the policy process is noticed, writes one answer to
+a pipe and ends without any cleaning up.
 """
 
 from __future__ import annotations
@@ -9,19 +10,30 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import resource
 import signal
+import struct
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 
 PIPE_BYTES = 1 << 20
 """How much of an answer a pipe should hold, so that a copy need not wait until it is read."""
+_HEAD = struct.Struct("!?Q")
+"""What precedes an answer: whether it is one (otherwise it is the error), and its length."""
+_TRACE_CHARS = 4_000
+
+
+class CopyError(Exception):
+    """A copy raised, took too long or was killed before its answer was complete."""
 
 
 class Copy:
-    """A copy that computes ``work()``, for at most ``limit_s`` seconds. ``clock``: seconds since
-    any zero. Raises OSError where the machine has no room for another process.
+    """A copy that computes ``work()``; after ``limit_s`` seconds it ends, also while its answer is
+    not read. ``clock``: seconds since any zero. Raises OSError where the machine has no room for
+    another process.
     """
 
     def __init__(
@@ -54,8 +66,8 @@ class Copy:
         return self._clock() >= self._until_s
 
     def poll(self) -> bytes | None:
-        """Return the answer, empty if the copy failed or took too long; None while it runs. After
-        an answer the copy is gone.
+        """Return the answer; None while it is not complete. After an answer the copy is gone.
+        Raises CopyError.
         """
         ended = False
         with suppress(BlockingIOError):
@@ -65,7 +77,14 @@ class Copy:
         if not ended and not self.is_overdue:
             return None
         self.end()
-        return bytes(self._said) if ended else b""
+        if len(self._said) >= _HEAD.size:
+            good, length = _HEAD.unpack_from(self._said)
+            answer = bytes(self._said[_HEAD.size :])
+            if len(answer) == length:
+                if not good:
+                    raise CopyError(answer.decode(errors="replace"))
+                return answer
+        raise CopyError("it was killed before it had answered" if ended else "it took too long")
 
     def end(self) -> None:
         """End the copy."""
@@ -81,8 +100,24 @@ def _answer(work: Callable[[], bytes], pipe: int, limit_s: float) -> None:
     try:
         gc.disable()
         signal.alarm(int(limit_s) + 1)  # even if the process that asks has ended
-        said = memoryview(work())
-        while said:
-            said = said[os.write(pipe, said) :]
+        _close_all_but(pipe)
+        try:
+            answer = _HEAD.pack(True, len(said := work())) + said
+        except BaseException:
+            said = traceback.format_exc()[-_TRACE_CHARS:].encode()
+            answer = _HEAD.pack(False, len(said)) + said
+        rest = memoryview(answer)
+        while rest:
+            rest = rest[os.write(pipe, rest) :]
     finally:
         os._exit(0)
+
+
+def _close_all_but(pipe: int) -> None:
+    """Close the connections, files and pipes that were inherited: others wait for their end."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(nothing, standard)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    os.closerange(3, pipe)
+    os.closerange(pipe + 1, 1 << 20 if most == resource.RLIM_INFINITY else most)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from loomcard.bridge.copies import Copy
+from loomcard.bridge.copies import Copy, CopyError
 from loomcard.engine.explain import Explainer, waiting
 from loomcard.engine.session import Session
 from loomcard.engine.trial import order
@@ -101,17 +101,17 @@ class Explanations:
     def _poll(
         self, wanted: messages.Explain, trial: _Trial
     ) -> messages.Explained | messages.Explaining:
-        said = trial.copy.poll()
-        if said is None:
-            return messages.Explaining()
-        del self._trials[wanted]
         document = trial.document
         try:
-            document["order"] = found = json.loads(said)
-        except ValueError:
+            said = trial.copy.poll()
+        except CopyError:
             document["order"] = None
         else:
+            if said is None:
+                return messages.Explaining()
+            document["order"] = found = json.loads(said)
             document["sentence"] += f". {found['text']}"
+        del self._trials[wanted]
         return messages.Explained(document)
 
     def _end_overdue(self) -> None:

@@ -22,7 +22,7 @@ import msgspec
 from loomcard import config
 from loomcard.api import registry
 from loomcard.bridge import gateway, handshake, limits
-from loomcard.bridge.copies import Copy
+from loomcard.bridge.copies import Copy, CopyError
 from loomcard.bridge.explanations import Explanations
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.bridge.log import log
@@ -46,14 +46,8 @@ class Deciding(Protocol):
         """The state before the next batch, as the first line of a journal's segment."""
 
 
-HEADER = '["header"]'
-"""A request for the session's state, so that the rounds that follow can be replayed."""
-HEADER_S = 20.0
-"""How long the state may take to write; a copy of the process does it."""
-
-
-class StateNotWrittenError(Exception):
-    """The copy of the process that writes the state failed, or took too long."""
+HEADER_S = 60.0
+"""How long the state may take to be written and fetched; a copy of the process writes it."""
 
 
 class MemoryUsedUpError(Exception):
@@ -75,7 +69,7 @@ class PolicyService:
         self._compile_config = compile_config
         self._session: Deciding | None = None
         self._explanations: Explanations | None = None
-        self._header_copy: Copy | None = None
+        self._header_copy: tuple[int, Copy] | None = None  # with its mark
         self._settings = handshake.Settings.of({})
         self._last_failure = ""
         self._journal_problem: str | None = None
@@ -107,21 +101,26 @@ class PolicyService:
         if text.startswith('["batch"'):
             # The session decodes batches itself, since it also writes them to the journal.
             return self._decided(text)
-        if text == HEADER:
-            return messages.write(self._header())
         request = messages.read_request(text)
         if isinstance(request, messages.Hello):
             return messages.write(self._open(request))
         if isinstance(request, messages.Explain | messages.Sentences):
             return messages.write(self._explained(request))
+        if isinstance(request, messages.Header):
+            return messages.write(self._header(request.mark))
         if isinstance(request, messages.Compile):
             self._opened()
             path = self._settings.policy_path
             return messages.write(self._compile_config(request.yaml_text, request.name, path))
         return self._decided(text)
 
-    def _header(self) -> messages.Header | messages.Explaining:
-        """The state as of the first request; a large one takes a second, and rounds do not wait."""
+    def _header(self, mark: int) -> messages.HeaderReply | messages.Explaining:
+        """The state as of the first request with the mark, so that the rounds that follow can be
+        replayed. A large one takes a second, and rounds do not wait for it.
+        """
+        if self._header_copy is not None and self._header_copy[0] != mark:
+            self._header_copy[1].end()
+            self._header_copy = None
         if self._header_copy is None:
             session = self._opened()
 
@@ -129,17 +128,19 @@ class PolicyService:
                 return base64.b64encode(zlib.compress(session.header_text().encode(), 1))
 
             try:
-                self._header_copy = Copy(packed, HEADER_S)
+                self._header_copy = mark, Copy(packed, HEADER_S)
             except OSError:  # no room for another process: the rounds wait
-                return messages.Header(packed().decode())
+                return messages.HeaderReply(packed().decode())
             return messages.Explaining()
-        said = self._header_copy.poll()
+        try:
+            said = self._header_copy[1].poll()
+        except CopyError:
+            self._header_copy = None
+            raise
         if said is None:
             return messages.Explaining()
         self._header_copy = None
-        if not said:
-            raise StateNotWrittenError("the state could not be written for capsules")
-        return messages.Header(said.decode())
+        return messages.HeaderReply(said.decode())
 
     def _explained(self, request: messages.Explain | messages.Sentences) -> messages.Reply:
         session = self._opened()

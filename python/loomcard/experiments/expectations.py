@@ -131,7 +131,7 @@ def problems_of(each: Expected, names: Names) -> Iterator[EntryProblem]:
     """Yield everything in which an entry contradicts its experiment."""
     given = {Expected.model_fields[name].alias or name for name in each.model_fields_set}
     if each.measure is None:
-        for key in sorted(given - {"figure", "paper", "sign", "because"}):
+        for key in sorted(given - {"figure", "paper", "sign", "because", "yarn"}):
             yield EntryProblem(
                 key, f"{key!r} says how it is measured, and there is no measure", _MEASURE
             )

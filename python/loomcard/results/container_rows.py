@@ -57,16 +57,16 @@ class ContainerRows(Sequence[ContainerRow]):
     def append(self, row: ContainerRow) -> None:
         """Add a container at the end."""
         app, stage, task, attempt, node, is_am, size, allocated, started, finished, kind = row
-        self.application.append(app)
-        self.stage.append(stage)
         self.task.append(task)
         self.attempt.append(attempt)
-        self.node.append(node)
         self.is_am.append(is_am)
-        self.size.append(size)
         self.allocated_ms.append(NEVER if allocated is None else allocated)
         self.started_ms.append(NEVER if started is None else started)
         self.finished_ms.append(NEVER if finished is None else finished)
+        self.application.append(app)
+        self.stage.append(stage)
+        self.node.append(node)
+        self.size.append(size)
         self.kind.append(kind)
 
     def __len__(self) -> int:

@@ -291,6 +291,14 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
     records: list[AnyRecord]
 
 
+class Header(msgspec.Struct, array_like=True, frozen=True, tag="header"):
+    """A request for the state before the next batch, and afterwards, with the same ``mark``, for
+    the answer. Another mark asks for another state.
+    """
+
+    mark: int
+
+
 class Explain(msgspec.Struct, array_like=True, frozen=True, tag="explain"):
     """Ask why an application or a queue waits; ``kind`` is ``application`` or ``queue``, ``name``
     its id or path. ``kind`` ``asks`` wants the reasons of either's asks one by one.
@@ -405,9 +413,9 @@ class Explaining(msgspec.Struct, array_like=True, frozen=True, tag="explaining")
     """The answer is not complete yet: the same request is to be sent again."""
 
 
-class Header(msgspec.Struct, array_like=True, frozen=True, tag="header"):
+class HeaderReply(msgspec.Struct, array_like=True, frozen=True, tag="header"):
     """The first line of a journal's segment: the state before the batch that followed the first
-    request for it. ``packed``: the line in UTF-8, compressed by zlib, in base64.
+    request with this mark. ``packed``: the line in UTF-8, compressed by zlib, in base64.
     """
 
     packed: str
@@ -419,7 +427,7 @@ class SentencesReply(msgspec.Struct, array_like=True, frozen=True, tag="sentence
     texts: list[tuple[int, str | None]]
 
 
-Request = Hello | Compile | Batch | Explain | Sentences
+Request = Hello | Compile | Batch | Explain | Sentences | Header
 Reply = (
     HelloReply
     | Compiled
@@ -428,7 +436,7 @@ Reply = (
     | Failure
     | Explained
     | Explaining
-    | Header
+    | HeaderReply
     | SentencesReply
 )
 

@@ -65,7 +65,8 @@ def test_only_well_separated_ends_must_keep_their_order():
 
 def test_an_application_that_did_not_end_is_no_measurement():
     half = record("local", {"a": 1000})
-    half.containers[0] = half.containers[0]._replace(finished_ms=None, kind="")
+    [row] = half.containers
+    half.containers = [row._replace(finished_ms=None, kind="")]
     with pytest.raises(ValueError, match=r"w on local: \['a'\] did not end"):
         comparison("w", "drf", half, record("simulator", {"a": 1000}))
 

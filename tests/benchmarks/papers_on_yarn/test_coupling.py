@@ -16,7 +16,8 @@ def test_fifty_jobs_come_at_once_and_all_end():
     assert {app.state for app in record.applications} == {"SUCCEEDED"}
     assert not record.refusals
     assert coupling.taken_back(record) == 0
-    record.containers[0] = record.containers[0]._replace(kind="preempted")
+    first, *others = record.containers
+    record.containers = [first._replace(kind="preempted"), *others]
     assert coupling.taken_back(record) == 1
 
 
@@ -66,13 +67,13 @@ def test_starvation_and_local_maps_of_a_run(tmp_path):
     made = replace(made, applications=made.applications[2:5], network=None)
     record = simulate(made, compile_config("version: 1\npolicy: coupling\n", "x"), policy="x")
     before = coupling.figures(made, record, tmp_path, 10)
-    late = next(row for row in record.containers if row.stage == "reduce")
-    at = record.containers.index(late)
-    record.containers[at] = late._replace(started_ms=late.started_ms + 100_000)
-    mapped = next(row for row in record.containers if row.application == "j04" and row.task == 0)
+    record.containers = rows = [*record.containers]
+    late = next(row for row in rows if row.stage == "reduce")
+    rows[rows.index(late)] = late._replace(started_ms=late.started_ms + 100_000)
+    mapped = next(row for row in rows if row.application == "j04" and row.task == 0)
     wishes = made.applications[1].stages[0].nodes[0]
     elsewhere = next(node.name for node in made.nodes if node.name not in wishes)
-    record.containers[record.containers.index(mapped)] = mapped._replace(node=elsewhere)
+    rows[rows.index(mapped)] = mapped._replace(node=elsewhere)
     after = coupling.figures(made, record, tmp_path, 10)
     assert after["starvation_s"] > before["starvation_s"]
     assert after["local_percent"] < before["local_percent"] <= 100

@@ -115,7 +115,7 @@ final class Capsules {
       LOG.warn("What led to this is kept in {}; `loomcard replay` shows it again",
           folder.resolve(name));
       prune(folder);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       LOG.warn("{} cannot be written: {}", folder.resolve(name), e.toString());
       delete(draft);
     }

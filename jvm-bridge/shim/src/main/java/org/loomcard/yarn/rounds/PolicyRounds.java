@@ -28,9 +28,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class PolicyRounds {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyRounds.class);
-  private static final String HEADER = "[\"header\"]";
   private static final String STILL_WRITING = "[\"explaining\"";
   private static final long HEADER_EVERY_MS = 200;
+  private static final long HEADER_AGAIN_MS = 60_000;
   private final BridgeConfig config;
   private final EngineClock clock;
   private final SchedulerState scheduler;
@@ -52,6 +52,7 @@ public final class PolicyRounds {
   private boolean afterFault;
   private final RoundHistory history = new RoundHistory();
   private long nextHeaderMs;
+  private long headerMark;
   private final String hello;
 
   /** @param hello the request by which a policy process learns what it is connected to */
@@ -216,20 +217,30 @@ public final class PolicyRounds {
 
   /**
    * Asks the process for its account of its state, and later, while it writes that in a copy of
-   * itself, whether it has ended. A state that cannot be written leaves no history.
+   * itself, whether it has ended. A number names the state, so that the account of an earlier one,
+   * for which nobody waits any more, is never taken for it.
    */
   private void renewHistory(RunningPolicy policy) throws PolicyFailureException {
     long now = clock.nowMs();
-    if (history.isMarked() && now < nextHeaderMs) {
+    if (now < nextHeaderMs) {
       return;
     }
     nextHeaderMs = now + HEADER_EVERY_MS;
-    String reply = call(policy, HEADER);
-    if (!history.isMarked()) {
+    boolean asked = history.isMarked();
+    if (!asked) {
+      headerMark++;
+    }
+    String reply = call(policy, "[\"header\"," + headerMark + "]");
+    if (!asked) {
       history.mark();
     }
-    if (!reply.startsWith(STILL_WRITING)) {
-      history.beginAtMark(RoundHistory.isPacked(reply) ? reply : null);
+    if (RoundHistory.isPacked(reply)) {
+      history.beginAtMark(reply);
+    } else if (!reply.startsWith(STILL_WRITING)) {
+      nextHeaderMs = now + HEADER_AGAIN_MS;
+      LOG.warn("The policies' state cannot be written for capsules: {}. {}", reply,
+          history.unmark() ? "It is asked for again in " + HEADER_AGAIN_MS / 1000 + " s"
+              : "There are no capsules until the process or its configuration is replaced");
     }
   }
 

@@ -19,6 +19,8 @@ public final class RoundHistory {
   private static final long MOST_CHARS = 16L << 20;
   /** An account is written again after as many characters as it has, times this; it is packed. */
   private static final long WORTH = 32;
+  /** So many times the most characters are kept while no account can be had. */
+  private static final long TOO_MANY = 4;
   private static final String PACKED = "[\"header\",\"";
   private static final int NONE = -1;
   private final List<String> lines = new ArrayList<>();
@@ -53,23 +55,27 @@ public final class RoundHistory {
     return mark != NONE;
   }
 
-  /**
-   * Forgets the messages before the mark: they are replaced by the process's account.
-   *
-   * @param header the packed account; null: there is none, and nothing is kept until the next
-   *     snapshot
-   */
+  /** Forgets the messages before the mark: they are replaced by the process's packed account. */
   synchronized void beginAtMark(String header) {
-    if (header == null) {
-      lines.clear();
-      chars = 0;
-    } else {
-      lines.subList(0, mark).clear();
-      lines.add(0, header);
-      chars -= charsAtMark;
-      most = MOST_CHARS + WORTH * header.length();
-    }
+    lines.subList(0, mark).clear();
+    lines.add(0, header);
+    chars -= charsAtMark;
+    most = MOST_CHARS + WORTH * header.length();
     mark = NONE;
+  }
+
+  /**
+   * Removes the mark, as there was no account; all messages are kept. Returns false when they had
+   * become too many: nothing is kept then until the next snapshot.
+   */
+  synchronized boolean unmark() {
+    mark = NONE;
+    if (chars <= TOO_MANY * most) {
+      return true;
+    }
+    lines.clear();
+    chars = 0;
+    return false;
   }
 
   /** Whether a reply is the account that {@link #beginAtMark} takes. */

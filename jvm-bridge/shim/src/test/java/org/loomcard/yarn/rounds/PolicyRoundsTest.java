@@ -6,17 +6,13 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.zip.DeflaterOutputStream;
 import org.apache.commons.io.IOUtils;
 import org.apache.commons.lang3.StringUtils;
 import org.apache.hadoop.conf.Configuration;
@@ -33,6 +29,7 @@ import org.loomcard.yarn.process.PolicyFailureException;
 import org.loomcard.yarn.process.RunningPolicy;
 import org.loomcard.yarn.process.Watchdog;
 import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Golden;
 
 /** When a round is wanted, and how long it may take; the test chooses the policy's answers. */
 public class PolicyRoundsTest {
@@ -175,7 +172,7 @@ public class PolicyRoundsTest {
     assertEquals("asked once in 200 ms", 1, policy.headers);
     assertEquals("nothing is forgotten yet", 7, rounds.history().lines().size());
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
-    policy.header = packed("[\"segment\",{}]");
+    policy.header = Golden.message("header_reply");
     rounds.run(policy, applied);
     assertEquals(2, policy.headers);
     List<String> lines = rounds.history().lines();
@@ -187,20 +184,45 @@ public class PolicyRoundsTest {
     assertEquals("it is no longer full", 2, policy.headers);
   }
 
-  /** Without its first line a history is of no use; the next snapshot begins another. */
+  /** Nothing is lost while a state cannot be written, and it is asked for again a minute later. */
   @Test
-  public void aStateThatCannotBeWrittenLeavesNoHistory() throws Exception {
+  public void aStateThatCannotBeWrittenIsAskedForAgain() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
     make();
     Answering policy = new Answering(NOTHING, 0);
     policy.padding = StringUtils.repeat(' ', 17 << 20);
-    policy.header = "[\"error\",\"the state could not be written\"]";
+    policy.header = "[\"error\",\"it was killed\"]";
     rounds.run(policy, applied);
     policy.padding = "";
     rounds.run(policy, applied);
     rounds.run(policy, applied);
     assertEquals(1, policy.headers);
+    assertEquals("all that was kept", 7, rounds.history().lines().size());
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(60_000));
+    policy.header = Golden.message("header_reply");
+    rounds.run(policy, applied);
+    assertEquals(2, policy.headers);
+    assertEquals("the state and one round", 3, rounds.history().lines().size());
+    assertEquals("another state than the first", "[\"header\",2]", policy.lastHeader);
+  }
+
+  /** A history without a new first line does not grow for ever. */
+  @Test
+  public void aHistoryThatCannotBeginAgainEnds() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    make();
+    Answering policy = new Answering(NOTHING, 0);
+    policy.header = "[\"error\",\"it was killed\"]";
+    policy.padding = StringUtils.repeat(' ', 17 << 20);
+    for (int times = 0; times < 4; times++) {
+      rounds.run(policy, applied);
+    }
+    policy.padding = "";
+    assertEquals(9, rounds.history().lines().size());
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(60_000));
+    rounds.run(policy, applied);
     assertEquals(Collections.emptyList(), rounds.history().lines());
     rounds.snapshotNext("test");
     rounds.run(policy, applied);
@@ -221,17 +243,12 @@ public class PolicyRoundsTest {
     rounds.snapshotNext("another process");
     rounds.run(policy, applied);
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
+    policy.padding = StringUtils.repeat(' ', 17 << 20);
     rounds.run(policy, applied);
     assertEquals(1, policy.headers);
     assertEquals("segment and two rounds", 5, rounds.history().lines().size());
-  }
-
-  private static String packed(String line) throws IOException {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    try (DeflaterOutputStream out = new DeflaterOutputStream(bytes)) {
-      out.write(line.getBytes(StandardCharsets.UTF_8));
-    }
-    return "[\"header\",\"" + Base64.getEncoder().encodeToString(bytes.toByteArray()) + "\"]";
+    rounds.run(policy, applied);
+    assertEquals("another state than the first", "[\"header\",2]", policy.lastHeader);
   }
 
   /** Checks that no round is wanted for this long, and that one is wanted then. */
@@ -251,6 +268,7 @@ public class PolicyRoundsTest {
     private String padding = "";
     private String header = "[\"explaining\"]";
     private int headers;
+    private String lastHeader;
 
     private Answering(String decisions, long waitMs) {
       this.decisions = decisions;
@@ -266,6 +284,7 @@ public class PolicyRoundsTest {
     public String decide(String text) throws PolicyFailureException {
       if (text.startsWith("[\"header\"")) {
         headers++;
+        lastHeader = text;
         return header;
       }
       try {
