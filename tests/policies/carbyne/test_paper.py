@@ -2,8 +2,9 @@
 docs/papers/carbyne.md.
 """
 
+from bisect import bisect_right
 from collections import Counter
-from math import isclose
+from math import inf, isclose
 from unittest.mock import patch
 
 import pytest
@@ -176,6 +177,28 @@ def test_a_profile_counts_the_times_that_it_looks_at():
     for start, end, steps in [(0.0, 4.0, 1), (1.0, 2.0, 2), (4.0, 5.0, 3)]:
         profile.take(start, end, [0.1], 1)
         assert profile.steps == steps
+
+
+USES = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(1, 6) | st.just(inf), SIZES, st.integers(1, 3)),
+    max_size=8,
+)
+
+
+@given(USES)
+def test_a_profile_is_filled_as_if_one_after_the_other(rows):
+    """What is free at each time is the same; a use may have no end."""
+    uses = [(float(start), start + length, [size], tasks) for start, length, size, tasks in rows]
+    filled, taken = Profile([1.0], 1e-9), Profile([1.0], 1e-9)
+    filled.fill(uses)
+    for use in uses:
+        taken.take(*use)
+
+    def free(profile, time):
+        return profile.free[bisect_right(profile.at, time) - 1][0]
+
+    assert filled.at == taken.at
+    assert all(isclose(free(filled, t), free(taken, t), abs_tol=1e-9) for t in range(14))
 
 
 WEIGHTED = st.lists(st.tuples(DIRECTIONS, st.sampled_from([1.0, 2.0, 0.5])), min_size=1, max_size=6)

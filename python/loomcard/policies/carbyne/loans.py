@@ -28,13 +28,18 @@ class Guard:
     def __init__(self, jobs: Jobs, view: ClusterView) -> None:
         self._jobs, self._now_ms, self._whole = jobs, view.now_ms, view.cluster_capacity
         self._profile = Profile([1.0 if c else 0.0 for c in self._whole], EPS)
-        for job in jobs.by_app.values():
-            for start, end, size, count in self._uses(job):
-                amounts = parts([size], self._whole)[0]
-                self._profile.take(max(0.0, start), end, amounts, count)
+        self._parts: dict[tuple[float, ...], list[float]] = {}  # of the cluster, by size
+        self._profile.fill([use for job in jobs.by_app.values() for use in self._uses(job)])
 
-    def _uses(self, job: Job) -> Iterator[tuple[float, float, tuple[float, ...], int]]:
-        """Yield when a job's tasks run (start and end in ms from now), their size and number.
+    def _part(self, size: tuple[float, ...]) -> list[float]:
+        found = self._parts.get(size)
+        if found is None:
+            found = self._parts[size] = parts([size], self._whole)[0]
+        return found
+
+    def _uses(self, job: Job) -> Iterator[tuple[float, float, Vector, int]]:
+        """Yield when a job's tasks run (start and end in ms from now), the part of the cluster that
+        each needs, and their number.
 
         A stage that should have been asked for by now and was not holds no room, nor do those
         after it: its hint may be wrong.
@@ -42,7 +47,7 @@ class Guard:
         for container in job.app.containers:
             expected = self._expected(job, container.ask_key)
             left = inf if container.is_am else left_ms(container, expected, self._now_ms)
-            yield 0.0, left, tuple(container.size), 1
+            yield 0.0, left, self._part(tuple(container.size)), 1
         if job.plan is None or job.dag is None:
             return
         started = [b - w for b, w in zip(job.plan["waiting"], job.waiting, strict=True)]
@@ -55,7 +60,7 @@ class Guard:
                 missed.add(stage)
             if left_over and stage not in missed:
                 begin = max(0.0, start - self._now_ms)
-                size = tuple(job.dag.sizes[stage])
+                size = self._part(tuple(job.dag.sizes[stage]))
                 yield begin, begin + job.durations[stage], size, left_over
 
     def _expected(self, job: Job, key: AskKey) -> float:
@@ -65,14 +70,14 @@ class Guard:
 
     def allows(self, job: Job, ask: Ask) -> bool:
         """Return whether one more task, from now to its end, leaves room for all planned tasks."""
-        size, end = parts([ask.size], self._whole)[0], self._expected(job, ask.key)
+        size, end = self._part(tuple(ask.size)), self._expected(job, ask.key)
         rows = zip(self._profile.at, self._profile.free, strict=True)
         return all(fits(size, free) for at, free in rows if at < end - EPS)
 
     def lent(self, job: Job, ask: Ask) -> None:
         """Count one started task of the ask."""
-        size = parts([ask.size], self._whole)[0]
-        self._profile.take(0.0, self._expected(job, ask.key), size, 1)
+        end = self._expected(job, ask.key)
+        self._profile.take(0.0, end, self._part(tuple(ask.size)), 1)
 
 
 def reclaim(plan: Plan, jobs: Jobs) -> None:
