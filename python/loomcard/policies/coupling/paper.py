@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 V = TypeVar("V")
 Lists = tuple[list[V], list[V], list[V]]
@@ -18,8 +18,7 @@ LARGEST_THRESHOLD = 1 / log(4 / 3)
 pending maps could then reach 4, which means exhausted maps (4-4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tasks:
+class Tasks(NamedTuple):
     """What Algorithm 1 counts for one job. Running maps are neither finished nor pending."""
 
     maps: int
