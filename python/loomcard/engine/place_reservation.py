@@ -81,27 +81,32 @@ def soonest(state: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | No
     """In how many ms a node without a reservation is likely to have room for ``ask``, and that
     node: the soonest one, ties by number. None if it could run on no node, or if AMs block it.
     """
-    found = [
-        (in_ms, node.number)
-        for node in state.nodes.values()
-        if node.reservation is None
-        and why_never(ask, node) is None
-        and (in_ms := room_in_ms(state, node, ask.size, now_ms)) < NEVER
-    ]
-    if not found:
-        return None
-    in_ms, number = min(found)
-    return in_ms, state.nodes[number]
+    best: tuple[int, int] | None = None
+    for node in state.nodes.values():
+        if node.reservation is None and why_never(ask, node) is None:
+            most_ms = NEVER - 1 if best is None else best[0]
+            row = room_in_ms(state, node, ask.size, now_ms, most_ms), node.number
+            if row[0] <= most_ms and (best is None or row < best):
+                best = row
+    return None if best is None else (best[0], state.nodes[best[1]])
 
 
-def room_in_ms(state: ClusterState, node: Node, size: Resource, now_ms: int) -> int:
-    """In how many ms a node is likely to have ``size`` free, if nothing else is started on it."""
+def room_in_ms(
+    state: ClusterState, node: Node, size: Resource, now_ms: int, most_ms: int = NEVER
+) -> int:
+    """In how many ms a node is likely to have ``size`` free, if nothing else is started on it;
+    NEVER if later than in ``most_ms``.
+    """
     lacking = list(map(sub, size, node.free))
     if max(lacking) <= 0:
         return 0
-    ends = [(left_ms(state, c, now_ms), c.number, c) for c in node.containers]
-    for in_ms, _, container in sorted(ends, key=lambda end: end[:2]):
-        subtract_all([lacking], container.size)
+    ends = []
+    for container in node.containers:
+        in_ms = left_ms(state, container, now_ms)
+        if in_ms <= most_ms:
+            ends.append((in_ms, container.number, container.size))
+    for in_ms, _, freed in sorted(ends):
+        subtract_all([lacking], freed)
         if max(lacking) <= 0:
             return in_ms
     return NEVER
