@@ -91,6 +91,12 @@ def test_the_letter_and_the_default_stand_in_one_row(folder: Path) -> None:
     text = as_markdown([row], {"old-fig1": 61.2})
     assert "| old-fig1 | Fig. 1 | 10 | 9.00 s (other sign) | 10.0 s | 9.5 | equal | jobs |" in text
     assert "Runs took 61 s of one core: old-fig1 61 s." in text
+    both = entry | {"against": "paper", "as": "ratio"}
+    made["experiment"]["expect"] = [both]
+    file.write_text(json.dumps(made))
+    [row] = paper_figures([read_study([folder])])
+    assert row.letter is None
+    assert row.default is not None
 
 
 @pytest.mark.parametrize(

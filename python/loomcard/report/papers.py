@@ -52,10 +52,10 @@ def paper_figures(studies: Sequence[Study]) -> list[PaperFigure]:
         other = paper_comparisons(study, _swapped)
         for row, swapped, entry in zip(stated, other, _entries(study), strict=True):
             about = {entry.get("policy"), entry.get("against")}
-            literal = LETTER in about
-            both = literal or _paper_of(row.experiment) in about
-            second = swapped if both and swapped.ours is not None else None
-            letter, usual = (row, second) if literal else (second, row)
+            literal, default = LETTER in about, _paper_of(row.experiment) in about
+            one_reading = literal != default  # otherwise both are compared, or neither is
+            second = swapped if one_reading and swapped.ours is not None else None
+            letter, usual = (row, second) if literal and one_reading else (second, row)
             wrong = any(one is not None and one.agrees == "no" for one in (letter, usual))
             found.append(
                 PaperFigure(
