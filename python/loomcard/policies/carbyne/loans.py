@@ -23,12 +23,18 @@ REASON = "carbyne-loan"
 
 
 class Guard:
-    """What is free over time, without all that runs, is planned or was lent."""
+    """What is free over time, without all that runs, is planned or was lent; up to the time at
+    which the longest task would end that may be lent now.
+    """
 
     def __init__(self, jobs: Jobs, view: ClusterView) -> None:
         self._jobs, self._now_ms, self._whole = jobs, view.now_ms, view.cluster_capacity
         self._profile = Profile([1.0 if c else 0.0 for c in self._whole], EPS)
         self._parts: dict[tuple[float, ...], list[float]] = {}  # of the cluster, by size
+        mean_ms = jobs.learnt.estimates.mean_ms
+        self._until_ms = self._now_ms + max(
+            [max([mean_ms(job.app), *job.durations]) for job in jobs.by_app.values()], default=0.0
+        )
         self._profile.fill([use for job in jobs.by_app.values() for use in self._uses(job)])
 
     def _part(self, size: tuple[float, ...]) -> list[float]:
@@ -53,6 +59,8 @@ class Guard:
         started = [b - w for b, w in zip(job.plan["waiting"], job.waiting, strict=True)]
         missed = set[int]()
         for start, stage, tasks in zip(*job.plan["late"], strict=True):
+            if start > self._until_ms:  # they are in the order of their starts
+                return
             left_over = max(0, tasks - max(0, started[stage]))
             started[stage] -= tasks - left_over
             overdue = start + ASKING_MS < self._now_ms and not job.asked[stage]
