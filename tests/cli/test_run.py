@@ -376,9 +376,8 @@ def test_papers_are_run_one_after_another_and_set_beside_ours(
     command = ["run", "papers", "--report", "--out", str(tmp_path), "--processes", "1"]
     assert run(command) == 1
     table = (tmp_path / "papers.md").read_text()
-    assert (
-        "| carbyne-fig2 | Fig. 2, mean under Carbyne, 1.55 | 15.5 | - | 15.5 s | equal |" in table
-    )
+    row = "| carbyne-fig2 | Fig. 2, mean under Carbyne, 1.55 | 15.5 | - | 15.5 s | 16.2 s | equal |"
+    assert row in table
     assert "carbyne-none" in capsys.readouterr().err
     before = (tmp_path / "carbyne-fig2" / "cells").stat().st_mtime_ns
     assert run(command) == 1
