@@ -54,15 +54,17 @@ def _review(pending: PendingPlan, ask: Ask, reservation: Reservation) -> None:
     that is likely to have room hardly later; give it up if no node is suitable.
     """
     state = pending.state
-    here_ms = room_in_ms(state, reservation.node, ask.size, pending.now_ms)
-    found = soonest(state, ask, pending.now_ms)
-    if why_never(ask, reservation.node) is not None:
-        here_ms = NEVER
+    here_ms = NEVER
+    if why_never(ask, reservation.node) is None:
+        here_ms = room_in_ms(state, reservation.node, ask.size, pending.now_ms)
+    # Only a node that has room in less than half the time is worth a move.
+    most_ms = NEVER - 1 if here_ms >= NEVER else (here_ms - 1) // 2
+    found = soonest(state, ask, pending.now_ms, most_ms)
     if found is None and here_ms >= NEVER:
         pending.unreserve(ask, pending.wants[ask])
         return
     node = reservation.node  # a move would give up what is free there already
-    if found is not None and here_ms > 2 * found[0]:
+    if found is not None:
         makes_way = len(ask.reservations) >= ask.application.queue.reservation_nodes
         if not makes_way and len(ask.reservations) == 1:  # reservation_share forbids another one
             pending.unreserve(ask, pending.wants[ask])
@@ -77,17 +79,19 @@ def _reserve(pending: PendingPlan, ask: Ask, node: Node) -> None:
     pending.wait(ask, where_reserved(ask))
 
 
-def soonest(state: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
+def soonest(
+    state: ClusterState, ask: Ask, now_ms: int, most_ms: int = NEVER - 1
+) -> tuple[int, Node] | None:
     """In how many ms a node without a reservation is likely to have room for ``ask``, and that
-    node: the soonest one, ties by number. None if it could run on no node, or if AMs block it.
+    node: the soonest one, ties by number. None if it could run on no node, if AMs block it, or if
+    all take longer than ``most_ms``.
     """
     best: tuple[int, int] | None = None
     for node in state.nodes.values():
         if node.reservation is None and why_never(ask, node) is None:
-            most_ms = NEVER - 1 if best is None else best[0]
             row = room_in_ms(state, node, ask.size, now_ms, most_ms), node.number
             if row[0] <= most_ms and (best is None or row < best):
-                best = row
+                best, most_ms = row, row[0]
     return None if best is None else (best[0], state.nodes[best[1]])
 
 
