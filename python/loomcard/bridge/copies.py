@@ -102,11 +102,10 @@ def _answer(work: Callable[[], bytes], pipe: int, limit_s: float) -> None:
         signal.alarm(int(limit_s) + 1)  # even if the process that asks has ended
         _close_all_but(pipe)
         try:
-            answer = _HEAD.pack(True, len(said := work())) + said
+            good, said = True, work()
         except BaseException:
-            said = traceback.format_exc()[-_TRACE_CHARS:].encode()
-            answer = _HEAD.pack(False, len(said)) + said
-        rest = memoryview(answer)
+            good, said = False, traceback.format_exc()[-_TRACE_CHARS:].encode()
+        rest = memoryview(_HEAD.pack(good, len(said)) + said)
         while rest:
             rest = rest[os.write(pipe, rest) :]
     finally:

@@ -34,6 +34,7 @@ import org.loomcard.yarn.wire.Golden;
 /** When a round is wanted, and how long it may take; the test chooses the policy's answers. */
 public class PolicyRoundsTest {
   private static final String NOTHING = "";
+  private static final String FULL = StringUtils.repeat(' ', 17 << 20);
   private static final long FOR_EVER_MS = 3_600_000;
   private static final String ONE = "[\"allocate\",1,20,-1,1,1,0]";
   private final Configuration conf = new Configuration(false);
@@ -159,13 +160,7 @@ public class PolicyRoundsTest {
   /** While the process writes its state for a full history, rounds continue and nothing is lost. */
   @Test
   public void aFullHistoryBeginsAgainFromTheStateThatWasAskedFor() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
-    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
-    make();
-    Answering policy = new Answering(NOTHING, 0);
-    policy.padding = StringUtils.repeat(' ', 17 << 20);
-    rounds.run(policy, applied);
-    policy.padding = "";
+    Answering policy = withFullHistory();
     assertEquals("segment, batch and plan", 3, rounds.history().lines().size());
     rounds.run(policy, applied);
     rounds.run(policy, applied);
@@ -187,14 +182,8 @@ public class PolicyRoundsTest {
   /** Nothing is lost while a state cannot be written, and it is asked for again a minute later. */
   @Test
   public void aStateThatCannotBeWrittenIsAskedForAgain() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
-    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
-    make();
-    Answering policy = new Answering(NOTHING, 0);
-    policy.padding = StringUtils.repeat(' ', 17 << 20);
+    Answering policy = withFullHistory();
     policy.header = "[\"error\",\"it was killed\"]";
-    rounds.run(policy, applied);
-    policy.padding = "";
     rounds.run(policy, applied);
     rounds.run(policy, applied);
     assertEquals(1, policy.headers);
@@ -210,13 +199,10 @@ public class PolicyRoundsTest {
   /** A history without a new first line does not grow for ever. */
   @Test
   public void aHistoryThatCannotBeginAgainEnds() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
-    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
-    make();
-    Answering policy = new Answering(NOTHING, 0);
+    Answering policy = withFullHistory();
     policy.header = "[\"error\",\"it was killed\"]";
-    policy.padding = StringUtils.repeat(' ', 17 << 20);
-    for (int times = 0; times < 4; times++) {
+    policy.padding = FULL;
+    for (int times = 0; times < 3; times++) {
       rounds.run(policy, applied);
     }
     policy.padding = "";
@@ -232,23 +218,29 @@ public class PolicyRoundsTest {
   /** A process that ends while it writes its state is followed by one that begins anew. */
   @Test
   public void aSnapshotEndsTheWaitForAState() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
-    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
-    make();
-    Answering policy = new Answering(NOTHING, 0);
-    policy.padding = StringUtils.repeat(' ', 17 << 20);
-    rounds.run(policy, applied);
-    policy.padding = "";
+    Answering policy = withFullHistory();
     rounds.run(policy, applied);
     rounds.snapshotNext("another process");
     rounds.run(policy, applied);
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
-    policy.padding = StringUtils.repeat(' ', 17 << 20);
+    policy.padding = FULL;
     rounds.run(policy, applied);
     assertEquals(1, policy.headers);
     assertEquals("segment and two rounds", 5, rounds.history().lines().size());
     rounds.run(policy, applied);
     assertEquals("another state than the first", "[\"header\",2]", policy.lastHeader);
+  }
+
+  /** Returns a policy after a round, never late, whose plan was as long as a history may be. */
+  private Answering withFullHistory() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    make();
+    Answering policy = new Answering(NOTHING, 0);
+    policy.padding = FULL;
+    rounds.run(policy, applied);
+    policy.padding = "";
+    return policy;
   }
 
   /** Checks that no round is wanted for this long, and that one is wanted then. */
