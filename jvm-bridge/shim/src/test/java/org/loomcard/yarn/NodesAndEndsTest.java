@@ -261,4 +261,30 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals(2, read().all("node_heartbeat").size());
     assertFalse(rounds.hasPendingEvents());
   }
+
+  /**
+   * While asks wait, a new ask and room that is given back are urgent; heartbeats and starts, which
+   * serve no ask, are not.
+   */
+  @Test
+  public void onlyWhatMayServeAnAskIsUrgent() throws Exception {
+    ScriptedScheduler.policyConfig = new ConfigText().heartbeats().queue("root", -1, false, "")
+        .queue("root.default", 0, true, "").text();
+    start();
+    Container container = allocated(1).get(0);
+    read();
+    assertFalse(rounds.isUrgent());
+    ask(am, 1024, 5, 3);
+    assertTrue("it waits", scheduler.cluster().hasDemand());
+    assertFalse("it was read", rounds.isUrgent());
+    report(container, ContainerState.RUNNING);
+    assertTrue("a heartbeat and a start", rounds.hasPendingEvents());
+    assertFalse(rounds.isUrgent());
+    report(container, ContainerState.COMPLETE);
+    assertTrue("its room", rounds.isUrgent());
+    read();
+    assertFalse(rounds.isUrgent());
+    am.allocate("*", 1024, 1, 7, new ArrayList<ContainerId>(), "");
+    assertTrue("an ask", rounds.isUrgent());
+  }
 }

@@ -118,6 +118,10 @@ public final class ScriptedRounds implements RoundDriver {
     return scheduler.hasPendingEvents();
   }
 
+  public boolean isUrgent() {
+    return scheduler.isUrgent();
+  }
+
   public int fallbackRound() {
     return scheduler.fallbackRound();
   }

@@ -116,10 +116,14 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
 
   /**
    * Signals that something happened that the policy should see. Any thread may call it; it costs an
-   * increment.
+   * increment and three reads.
    */
   void signal() {
-    throttle.signal();
+    if (scheduler.isUrgent()) {
+      throttle.signalDemand();
+    } else {
+      throttle.signal();
+    }
   }
 
   /** Signals that an AM asked for something. Any thread may call it. */
@@ -230,7 +234,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     mode.stalled(stalled.isServing());
     if (mayAct() && rounds.isWanted()) {
       if (rounds.mayDelay() && config.inlineWaitMs == 0) {
-        throttle.delay(rounds.lastRecords(), scheduler::hasDemand);
+        throttle.delay(rounds.lastRecords(), scheduler::isUrgent);
       }
       counters.steps().begun = System.nanoTime();
       round();

@@ -9,7 +9,8 @@ import java.util.function.BooleanSupplier;
  * Decides when the round thread runs. YARN's threads signal, which costs them an increment. The
  * round thread waits; at light load it also delays a small batch, since tiny batches cost CPU. The
  * delay counts from the previous batch for which an ask waited, so that an ask after a quiet time
- * is sent at once. A batch for which no ask waits changes no allocation, and may be delayed longer.
+ * is sent at once. A batch that serves no ask, because none waits or nothing gave room, may be
+ * delayed longer.
  */
 final class RoundThrottle {
   /** From this many records of a batch, or signals, delaying gains nothing. */
@@ -48,7 +49,7 @@ final class RoundThrottle {
     }
   }
 
-  /** Signals an ask: a batch with a longer delay is looked at again. */
+  /** Signals an ask, or room for one that waits: a batch with a longer delay is looked at again. */
   void signalDemand() {
     if (signals.incrementAndGet() == wakesAt || wakesForDemand) {
       LockSupport.unpark(waiter);
@@ -83,7 +84,7 @@ final class RoundThrottle {
    * Lets a small batch grow, and counts it as sent; returns at once if the last one was large. On
    * the round thread.
    *
-   * @param demand whether an ask waits; read again at each signal of demand
+   * @param demand whether the batch may serve an ask; read again at each signal of demand
    */
   void delay(int lastRecords, BooleanSupplier demand) {
     waiter = Thread.currentThread();

@@ -72,6 +72,11 @@ public final class LockedSchedulerState implements SchedulerState {
   }
 
   @Override
+  public boolean isUrgent() {
+    return resizes.hasPending() || cluster.events().isUrgent() && cluster.hasDemand();
+  }
+
+  @Override
   public boolean hasRefusals() {
     return outcomeIsNews && ready.getAsBoolean();
   }

@@ -19,10 +19,14 @@ public interface SchedulerState {
   /** Whether anything happened, except refusals, that is a reason to call the policy. */
   boolean hasPendingEvents();
 
-  /**
-   * Whether an ask waits for a container, so that the next batch should not be delayed for long.
-   */
+  /** Whether an ask waits for a container. */
   boolean hasDemand();
+
+  /**
+   * Whether an ask waits and something happened that may serve it, so that the next batch should
+   * not be delayed for long. Any thread may call it.
+   */
+  boolean isUrgent();
 
   /** Whether decisions of the last plan were refused and the policy does not know it yet. */
   boolean hasRefusals();

@@ -20,6 +20,7 @@ public final class PendingEvents {
 
   private final Queue<Event> events = new ConcurrentLinkedQueue<>();
   private volatile boolean changed;
+  private volatile boolean urgent;
   private final AtomicLong written = new AtomicLong();
   private final EngineClock clock;
 
@@ -36,6 +37,12 @@ public final class PendingEvents {
   }
 
   public void add(Event event) {
+    addCalm(event);
+    urgent = true;
+  }
+
+  /** Adds an event that gives no ask a container: a heartbeat, or the start of a container. */
+  public void addCalm(Event event) {
     events.add(event);
     written.incrementAndGet();
   }
@@ -43,6 +50,7 @@ public final class PendingEvents {
   /** Notes that asks or a blacklist changed. */
   public void changed() {
     changed = true;
+    urgent = true;
     written.incrementAndGet();
   }
 
@@ -55,9 +63,15 @@ public final class PendingEvents {
     return events.isEmpty() && !changed;
   }
 
+  /** Returns whether any of them may give an ask a container. */
+  public boolean isUrgent() {
+    return urgent;
+  }
+
   public void clear() {
     events.clear();
     changed = false;
+    urgent = false;
   }
 
   /** Moves the events to a batch, in order; asks and blacklists follow them. */
@@ -66,5 +80,6 @@ public final class PendingEvents {
       out.add(event);
     }
     changed = false;
+    urgent = false;
   }
 }

@@ -124,6 +124,11 @@ public final class TinySchedulerState implements SchedulerState {
   }
 
   @Override
+  public boolean isUrgent() {
+    return hasDemand();
+  }
+
+  @Override
   public synchronized boolean hasDemand() {
     return wanted > 0;
   }
