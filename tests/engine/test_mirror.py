@@ -241,7 +241,9 @@ class Sees:
 
 
 def test_a_change_is_shown_with_its_facts_to_the_queues_that_it_concerns():
-    """A node's resize to every queue, with both capacities; an ended attempt to its own queue."""
+    """A node's resize to every queue, with both capacities; an ended attempt to its own queue; all
+    in the order in which they happened.
+    """
     Sees.seen.clear()
     queues = [queue("root", "drf"), queue("root.a", "test-sees"), queue("root.b", "test-sees")]
     engine = Cluster(config(*queues))
@@ -252,13 +254,16 @@ def test_a_change_is_shown_with_its_facts_to_the_queues_that_it_concerns():
     engine.round()
     engine.send(r.NodeResizedRecord(0, 1, (8192, 8)))
     engine.send(r.AttemptRemovedRecord(0, 1, "FINISHED"))
+    engine.send(r.NodeResizedRecord(0, 1, (4096, 4)))
     for app in (2, 3):
         engine.ask(app, 2)
     engine.round()
     resized = [c for c in Sees.seen["root.b"] if isinstance(c, NodeResized)]
-    assert [(c.old, c.new) for c in resized] == [((4096, 4), (8192, 8))]
+    sizes = (4096, 4), (8192, 8)
+    assert [(c.old, c.new) for c in resized] == [sizes, sizes[::-1]]
     ended = {path: [type(c) for c in found] for path, found in Sees.seen.items()}
-    assert AttemptRemoved in ended["root.a"]
+    at = ended["root.a"].index(NodeResized)
+    assert ended["root.a"][at : at + 3] == [NodeResized, AttemptRemoved, NodeResized]
     assert AttemptRemoved not in ended["root.b"]
 
 

@@ -234,7 +234,7 @@ def test_what_was_dumped_and_loaded_is_dumped_as_the_same_again():
         each["lines"] = sorted(each["lines"])  # no order is promised
     assert repeated == dumped
     assert (again.sequence, again.now_ms, again.in_flight_round) == (mirror.sequence, 50, 2)
-    assert again.changes == []
+    assert again.changes.every == []
     twice, once = again.state, mirror.state
     for number, kept in once.containers.items():
         other = twice.containers[number]

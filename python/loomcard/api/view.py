@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from loomcard.api.cache import Cache
 from loomcard.api.pending_plan import PendingPlan
-from loomcard.model.events import Change, Event
+from loomcard.model.events import Changes, Event
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Member, Node, Partition, Reservation
 from loomcard.model.queue import Queue
@@ -169,7 +169,7 @@ class ClusterView:
     def __init__(self, state: ClusterState, queue: Queue, pending: PendingPlan) -> None:
         self._state = state
         self._pending = pending
-        self._unread: list[list[Change]] = []
+        self._unread: list[Changes] = []
         self._allowance: Allowance | None = None
         self._was_cut = False  # when its policy was last called, its time ran out
         self._report_due_ms = 0
@@ -398,16 +398,9 @@ class ClusterView:
         """What happened in the scope since the last call of the policy; empty from the second call
         of a round on.
         """
-        inside: dict[Queue, bool] = {}
         found = []
         for changes in self._unread:
-            for kind, at_ms, sequence, leaf, facts in changes:
-                if leaf is not None:
-                    concerned = inside.get(leaf)
-                    if concerned is None:
-                        concerned = inside[leaf] = _within(leaf, self.queue)
-                    if not concerned:
-                        continue
+            for kind, at_ms, sequence, _, facts in changes.of(self.queue):
                 found.append(kind(at_ms, sequence, *facts))
         return found
 
@@ -437,10 +430,3 @@ def applications_below(member: Member) -> list[Application]:
     if member.leaf:
         return list(member.applications.values())
     return [app for child in member.children for app in applications_below(child)]
-
-
-def _within(leaf: Queue, scope: Queue) -> bool:
-    queue: Queue | None = leaf
-    while queue is not None and queue.path != scope.path:
-        queue = queue.parent
-    return queue is not None

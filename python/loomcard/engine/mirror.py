@@ -52,7 +52,7 @@ class Mirror:
         self.in_flight_round = 0
         self.refused: dict[AskKey, tuple[str, int]] = {}  # why and when an ask was refused last
         self.reserved: list[ReservationRow] = []  # the reservations before the plan in flight
-        self.changes: list[ev.Change] = []
+        self.changes = ev.Changes()
         self.timers_due: dict[int, ev.Change] = {}  # by instance
         self.rebuilt = False  # a snapshot was read: every memory is stale
         self.config_reloaded = False  # a configuration record was read: the policy tree is
@@ -64,7 +64,7 @@ class Mirror:
         """Apply the records of a batch. Raises UntrustworthyError; after that only a snapshot
         helps.
         """
-        self.changes, self.timers_due, self.stale_instances = [], {}, set()
+        self.changes, self.timers_due, self.stale_instances = ev.Changes(), {}, set()
         self.rebuilt = self.config_reloaded = False
         records = batch.records
         if not (records and type(records[0]) is r.SnapshotRecord):
@@ -121,7 +121,7 @@ class Mirror:
         self, kind: type[ev.Event], record: r.Record, leaf: Queue | None, *facts: Any
     ) -> None:
         if self._heard:
-            self.changes.append((kind, record.at_ms, self.sequence, leaf, facts))
+            self.changes.add((kind, record.at_ms, self.sequence, leaf, facts))
 
     # Whole state
 
@@ -130,7 +130,7 @@ class Mirror:
         self.state.shape_waits.now_ms, self.state.reservations.allowed = now_ms, self._can_reserve
         self.config = None
         self.in_flight = []
-        self.changes = []
+        self.changes = ev.Changes()
         self.rebuilt = True
 
     def _config(self, record: r.ConfigRecord) -> None:

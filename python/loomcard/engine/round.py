@@ -32,6 +32,7 @@ from loomcard.engine.mirror import Mirror
 from loomcard.engine.place_reservation import place_reservation
 from loomcard.engine.timers import Timers
 from loomcard.engine.waits import end_rule_waits, wake_for_waits
+from loomcard.model.events import Changes
 from loomcard.model.partitions import Stage
 from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource
@@ -226,11 +227,11 @@ class PolicyTree:
         view._state = self.mirror.state
         view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
         view.epoch_ms = self.mirror.epoch_ms
-        if self.mirror.changes:
+        if self.mirror.changes.every:
             view._unread.append(self.mirror.changes)
         due = self.mirror.timers_due.get(instance.queue.number)
         if due is not None:
-            view._unread.append([due])
+            view._unread.append(Changes(due))
             self.timers.put(instance.queue.number, None)
             self.mirror.state.asks_again(instance.queue)
         if instance.policy is None and not instance.fallback.is_serving(view.now_ms):
@@ -249,7 +250,7 @@ class PolicyTree:
         if not instance.has_memory:
             return True
         keeps = instance.memory is not None or not hasattr(instance.policy, "initial")
-        return keeps and bool(instance.view.changes)
+        return keeps and any(each.concern(instance.queue) for each in instance.view._unread)
 
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:

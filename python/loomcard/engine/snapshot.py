@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from loomcard.api.pending_plan import PendingAllocation, PendingPreemption, Step, as_decision
 from loomcard.engine.carry_out import repeat
 from loomcard.engine.mirror import Mirror
+from loomcard.model.events import Changes
 from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
 from loomcard.model.state import ClusterState
@@ -106,7 +107,7 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
     decisions, tags = [decision for decision, _ in plan], [tag for _, tag in plan]
     steps = repeat(state, decisions, mirror.now_ms, tags)
     mirror.carried_out(dumped["plan_round"], steps)
-    mirror.changes = []
+    mirror.changes = Changes()
 
 
 def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:

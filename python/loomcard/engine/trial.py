@@ -15,6 +15,7 @@ from loomcard.engine import binding
 from loomcard.engine.binding import Constraint
 from loomcard.engine.explain import Explainer, path_up
 from loomcard.engine.round import PolicyTree
+from loomcard.model.events import Changes
 from loomcard.model.objects import Application, Ask
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
@@ -40,7 +41,7 @@ def order(
     assert tree is not None
     found = explainer.find(ask)
     used = {queue: Resource(queue.used) for queue in explainer.state.queues}
-    mirror.changes, mirror.timers_due = [], {}
+    mirror.changes, mirror.timers_due = Changes(), {}
     for each in found.constraints:
         _relax(explainer, ask, each)
     ask.reported_reason = None

@@ -162,3 +162,55 @@ Change = tuple[type[Event], int, int, Queue | None, tuple[Any, ...]]
 """An event that is built when it is read: type, at_ms, sequence, leaf queue (None: for all queues),
 other fields.
 """
+
+
+class Changes:
+    """What one batch reports, in its order. A leaf queue's part is found without a look at the
+    others': of a thousand leaf queues most have no part.
+    """
+
+    def __init__(self, *every: Change) -> None:
+        self.every = list(every)
+        self._places: dict[str, list[int]] = {}  # by path of the leaf queue; "": for all queues
+        self._counted = 0  # of ``every``, in ``_places``
+
+    def add(self, change: Change) -> None:
+        """Add the next one."""
+        self.every.append(change)
+
+    def concern(self, scope: Queue) -> bool:
+        """Return whether any of them happened in the scope of a policy."""
+        if not scope.leaf:
+            return bool(self.of(scope))
+        places = self._by_leaf()
+        return scope.path in places or "" in places
+
+    def of(self, scope: Queue) -> list[Change]:
+        """Return those in the scope of a policy."""
+        every = self.every
+        if scope.leaf:
+            places = self._by_leaf()
+            own, common = places.get(scope.path), places.get("")
+            if own is None or common is None:
+                return [every[at] for at in own or common or ()]
+            return [every[at] for at in sorted([*own, *common])]
+        inside: dict[str, bool] = {"": True}
+        for path in self._by_leaf():
+            inside[path] = not path or _is_within(path, scope.path)
+        return [each for each in every if inside["" if each[3] is None else each[3].path]]
+
+    def _by_leaf(self) -> dict[str, list[int]]:
+        places = self._places
+        while self._counted < len(self.every):
+            leaf = self.every[self._counted][3]
+            path = "" if leaf is None else leaf.path
+            if path not in places:
+                places[path] = []
+            places[path].append(self._counted)
+            self._counted += 1
+        return places
+
+
+def _is_within(path: str, scope: str) -> bool:
+    """Return whether a queue's path is the scope's or below it."""
+    return path == scope or path.startswith(scope + ".")
