@@ -78,10 +78,10 @@ def as_json(state: object) -> dict[str, Any]:
             continue
         names = [column.name for column in each.columns]
         rows = [[row[name] for name in names] for row in value]
-        for index, row in enumerate(rows):
-            for name, one in zip(names, row, strict=True):
-                if type(one) not in _SURE and not (type(one) is float and math.isfinite(one)):
-                    _figure(one, cls, f"{each.name}[{index}].{name}")
+        for place, column in enumerate(each.columns):
+            if not column.sure:
+                for index, row in enumerate(rows):
+                    _figure(row[place], cls, f"{each.name}[{index}].{column.name}")
         columns = [column.about for column in each.columns]
         report["tables"].append({**each.about, "columns": columns, "rows": rows})
     return report
@@ -109,13 +109,14 @@ def figures_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True)
 class _Field:
-    """One field of a report's class: its label and the like, and the columns of a table (None: it
-    is a figure).
+    """One field of a report's class: its label and the like, the columns of a table (None: it is a
+    figure), and whether its type alone says that a value can be shown.
     """
 
     name: str
     about: dict[str, str]
     columns: tuple[_Field, ...] | None
+    sure: bool
 
 
 @cache
@@ -129,8 +130,10 @@ def _form(cls: type) -> tuple[_Field, ...]:
     for field in dataclasses.fields(cls):
         shown = {"label": field.name} | dict(field.metadata.get(_METADATA, {}))
         about = {"name": field.name} | {key: text for key, text in shown.items() if text}
-        row = _row(hints[field.name])
-        found.append(_Field(field.name, about, None if row is None else _form(row)))
+        hint = hints[field.name]
+        row, kinds = _row(hint), set(get_args(hint)) or {hint}
+        columns = None if row is None else _form(row)
+        found.append(_Field(field.name, about, columns, kinds <= _SURE))
     return tuple(found)
 
 

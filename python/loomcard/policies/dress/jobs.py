@@ -277,9 +277,10 @@ def _add(total: list[float], phase: Phase, expected: float) -> None:
     """Add releases as amounts, each of the mean size of the phase's running tasks
     (docs/papers/dress.md 2.5).
     """
-    sizes = phase.running.values()
-    for r, amounts in enumerate(zip(*sizes, strict=True)):
-        total[r] += expected * sum(amounts) / len(sizes)
+    sizes = list(phase.running.values())
+    same = sizes[:1] if sizes.count(sizes[0]) == len(sizes) else sizes  # as tasks of a stage are
+    for r, amounts in enumerate(zip(*same, strict=True)):
+        total[r] += expected * sum(amounts) / len(same)
 
 
 def am_of(app: Application) -> Container | None:

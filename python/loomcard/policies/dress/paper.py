@@ -195,8 +195,11 @@ def less(a: Vector, b: Vector) -> list[float]:
 
 def filled(held: Vector, quota: Vector, total: Vector) -> float:
     """Return the largest part of its quota that a category uses of any resource (addition, 2.7)."""
-    rows = zip(held, quota, total, strict=True)
-    return max((h / q if q else inf for h, q, whole in rows if h and whole), default=0.0)
+    most = 0.0
+    for h, q, whole in zip(held, quota, total):  # noqa: B905 - equal by construction
+        if h and whole:
+            most = max(most, h / q if q else inf)
+    return most
 
 
 def within(size: Vector, held: Vector, quota: Vector) -> bool:

@@ -119,6 +119,8 @@ class Tracker:
 
     def apply(self, t: int) -> None:
         """Apply the events until ``t``, by time, ends first."""
+        if not self.events:
+            return
         unknown: dict[int, None] = {}  # ended when it began: only frees its container
         self.events.sort()
         due = bisect_right(self.events, t, key=lambda event: event[0])

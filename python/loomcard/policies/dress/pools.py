@@ -85,6 +85,8 @@ class Pools:
         """The queue's applications, by number."""
         self.stale: dict[Member, None] = view.watch(view.queue)
         self._capacity_version = -1
+        self._most: list[int] | None = None
+        """At least what each small job asked for at most; None: all jobs are to be looked at."""
         self.divide()
 
     @staticmethod
@@ -128,8 +130,10 @@ class Pools:
                     self._see(app)
             self.stale.clear()
         again = [app for app, at in self.new_ams.items() if at <= self._view.now_ms]
-        if self._blocked_ams or not self.runs_task():
-            again += [*self._blocked_ams, *self._waiting]
+        if (kept := [*self._blocked_ams, *self._waiting]) and (
+            self._blocked_ams or not self.runs_task()
+        ):
+            again += kept
         for app in again:
             self._see(app)
         self.arrange()
@@ -184,6 +188,8 @@ class Pools:
         if any(demand):
             job.peak = tuple(map(max, demand, job.peak or demand))
             self._classify(app, job)
+            if self._most is not None and job.kind == SMALL:
+                self._most = list(map(max, job.peak, self._most))
 
     def _charge(self, app: Application, job: Job | None, am: Container | None) -> None:
         """Count what a large job uses to LARGE. What it uses more than before (after an allocation
@@ -297,6 +303,9 @@ class Pools:
             return
         self.memory.total, self.memory.settled = total, False
         self.divide()
+        if self._most is not None and classify(self._most, total, self.options.theta) == SMALL:
+            return  # the total changes whenever other queues' use does
+        self._most = [0] * len(total)
         for number, job in self.memory.jobs.items():
             app = self.applications.get(number)
             if app is not None and job.peak:
@@ -304,6 +313,8 @@ class Pools:
                 self._classify(app, job)
                 if job.kind != before:
                     self.stale[app] = None
+                if job.kind == SMALL:
+                    self._most = list(map(max, job.peak, self._most))
 
     # Quotas
 
