@@ -123,7 +123,7 @@ class Serving(Chooser):
         ``default_rule``: alignment minus the price of the remaining work, or the work alone; ties
         by submission.
         """
-        if self.options.default_rule == "srtf":
+        if self.options.default_rule == "srtf" or len(shapes) == 1:  # nothing to compare
             return lambda _, entry: entry[:5]
         free, lines = self.view.free, self.jobs.due_lines
         aligned = {shape: alignment(shape[0], free, self.whole) for shape in shapes}

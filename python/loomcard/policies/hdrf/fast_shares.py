@@ -236,15 +236,14 @@ class FittingShares:
         return found
 
     def _summed(self, every: Sequence[CappedSum], least: float) -> tuple[float, ...]:
-        rest, above = [0] * self.tree.width, [0] * self.tree.width
         for sums in every:
             sums.settle(least)
-            add_all([rest], sums.idle)
-            add_all([rest], sums.below)
-            add_all([above], sums.above)
+        width = self.tree.width
+        rest = [sum([sums.idle[r] + sums.below[r] for sums in every]) for r in range(width)]
+        above = [sum([sums.above[r] for sums in every]) for r in range(width)]
         if not any(above):
             return tuple([r / POINT for r in rest])
-        return tuple([(least * a + r) / POINT for a, r in zip(above, rest, strict=True)])
+        return tuple([(least * above[r] + rest[r]) / POINT for r in range(width)])
 
     def _root(self) -> tuple[float, ...]:
         """Return the root's vector. Its inner children are summed only when it is wanted."""
