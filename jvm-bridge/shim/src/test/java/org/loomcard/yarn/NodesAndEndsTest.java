@@ -263,8 +263,8 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * While asks wait, a new ask and room that is given back are urgent; heartbeats and starts, which
-   * serve no ask, are not.
+   * While asks wait, the batch with a new ask or with room that is given back is urgent, and the
+   * one after it; others, which have only heartbeats and starts, are not.
    */
   @Test
   public void onlyWhatMayServeAnAskIsUrgent() throws Exception {
@@ -273,15 +273,19 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     start();
     Container container = allocated(1).get(0);
     read();
-    assertFalse(rounds.isUrgent());
+    read();
+    assertFalse("no ask waits", rounds.isUrgent());
     ask(am, 1024, 5, 3);
     assertTrue("it waits", scheduler.cluster().hasDemand());
-    assertFalse("it was read", rounds.isUrgent());
+    assertTrue("the batch after the ask", rounds.isUrgent());
+    read();
+    assertFalse(rounds.isUrgent());
     report(container, ContainerState.RUNNING);
     assertTrue("a heartbeat and a start", rounds.hasPendingEvents());
     assertFalse(rounds.isUrgent());
     report(container, ContainerState.COMPLETE);
     assertTrue("its room", rounds.isUrgent());
+    read();
     read();
     assertFalse(rounds.isUrgent());
     am.allocate("*", 1024, 1, 7, new ArrayList<ContainerId>(), "");

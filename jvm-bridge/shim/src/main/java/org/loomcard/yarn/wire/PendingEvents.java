@@ -18,9 +18,16 @@ public final class PendingEvents {
     void write(BatchWriter out);
   }
 
+  /**
+   * An ask or room, and the batch after it: a policy may serve asks at heartbeats only, and the
+   * first batch has none if it was sent at once.
+   */
+  private static final int URGENT_BATCHES = 2;
+
   private final Queue<Event> events = new ConcurrentLinkedQueue<>();
   private volatile boolean changed;
-  private volatile boolean urgent;
+  /** How many of the next batches may give an ask a container. */
+  private volatile int urgent;
   private final AtomicLong written = new AtomicLong();
   private final EngineClock clock;
 
@@ -38,10 +45,10 @@ public final class PendingEvents {
 
   public void add(Event event) {
     addCalm(event);
-    urgent = true;
+    urgent = URGENT_BATCHES;
   }
 
-  /** Adds an event that gives no ask a container: a heartbeat, or the start of a container. */
+  /** Adds an event that gives no ask room: a heartbeat, or the start of a container. */
   public void addCalm(Event event) {
     events.add(event);
     written.incrementAndGet();
@@ -50,7 +57,7 @@ public final class PendingEvents {
   /** Notes that asks or a blacklist changed. */
   public void changed() {
     changed = true;
-    urgent = true;
+    urgent = URGENT_BATCHES;
     written.incrementAndGet();
   }
 
@@ -63,15 +70,15 @@ public final class PendingEvents {
     return events.isEmpty() && !changed;
   }
 
-  /** Returns whether any of them may give an ask a container. */
+  /** Returns whether the next batch may give an ask a container. */
   public boolean isUrgent() {
-    return urgent;
+    return urgent > 0;
   }
 
   public void clear() {
     events.clear();
     changed = false;
-    urgent = false;
+    urgent = 0;
   }
 
   /** Moves the events to a batch, in order; asks and blacklists follow them. */
@@ -80,6 +87,6 @@ public final class PendingEvents {
       out.add(event);
     }
     changed = false;
-    urgent = false;
+    urgent = Math.max(0, urgent - 1);
   }
 }
