@@ -21,6 +21,8 @@ from contextlib import suppress
 
 PIPE_BYTES = 1 << 20
 """How much of an answer a pipe should hold, so that a copy need not wait until it is read."""
+LATER = 5
+"""By how much a copy is nicer than the policy process, whose rounds go first."""
 _HEAD = struct.Struct("!?Q")
 """What precedes an answer: whether it is one (otherwise it is the error), and its length."""
 _TRACE_CHARS = 4_000
@@ -99,6 +101,7 @@ def _answer(work: Callable[[], bytes], pipe: int, limit_s: float) -> None:
     """Write the answer to the pipe, in the copy of the process; it never returns."""
     try:
         gc.disable()
+        os.nice(LATER)
         signal.alarm(int(limit_s) + 1)  # even if the process that asks has ended
         _close_all_but(pipe)
         try:

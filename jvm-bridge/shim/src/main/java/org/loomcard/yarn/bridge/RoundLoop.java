@@ -116,14 +116,10 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
 
   /**
    * Signals that something happened that the policy should see. Any thread may call it; it costs an
-   * increment and three reads.
+   * increment.
    */
   void signal() {
-    if (scheduler.isUrgent()) {
-      throttle.signalDemand();
-    } else {
-      throttle.signal();
-    }
+    throttle.signal();
   }
 
   /** Signals that an AM asked for something. Any thread may call it. */

@@ -9,14 +9,14 @@ import java.util.function.BooleanSupplier;
  * Decides when the round thread runs. YARN's threads signal, which costs them an increment. The
  * round thread waits; at light load it also delays a small batch, since tiny batches cost CPU. The
  * delay counts from the previous batch for which an ask waited, so that an ask after a quiet time
- * is sent at once. A batch that serves no ask, because none waits or nothing gave room, may be
- * delayed longer.
+ * is sent at once. A batch for which no new ask waits may be delayed longer: it changes nothing, or
+ * gives room to an ask that has waited anyway.
  */
 final class RoundThrottle {
   /** From this many records of a batch, or signals, delaying gains nothing. */
   private static final int BUSY = 64;
   private final AtomicInteger signals = new AtomicInteger();
-  /** How many times longer a batch may be delayed while no ask waits. */
+  /** How many times longer a batch may be delayed while no new ask waits. */
   private static final int IDLE_DELAYS = 8;
   private final long delayNanos;
   private final long idleDelayNanos;
@@ -35,7 +35,7 @@ final class RoundThrottle {
 
   /**
    * @param delayMs how long a small batch is delayed while an ask waits
-   * @param idleDelayMs how long it is delayed while no ask waits
+   * @param idleDelayMs how long it is delayed while no new ask waits
    */
   RoundThrottle(long delayMs, long idleDelayMs) {
     this.delayNanos = TimeUnit.MILLISECONDS.toNanos(delayMs);
@@ -49,7 +49,7 @@ final class RoundThrottle {
     }
   }
 
-  /** Signals an ask, or room for one that waits: a batch with a longer delay is looked at again. */
+  /** Signals an ask: a batch with a longer delay is looked at again. */
   void signalDemand() {
     if (signals.incrementAndGet() == wakesAt || wakesForDemand) {
       LockSupport.unpark(waiter);
@@ -84,7 +84,7 @@ final class RoundThrottle {
    * Lets a small batch grow, and counts it as sent; returns at once if the last one was large. On
    * the round thread.
    *
-   * @param demand whether the batch may serve an ask; read again at each signal of demand
+   * @param demand whether a new ask waits; read again at each signal of demand
    */
   void delay(int lastRecords, BooleanSupplier demand) {
     waiter = Thread.currentThread();

@@ -22,10 +22,7 @@ public interface SchedulerState {
   /** Whether an ask waits for a container. */
   boolean hasDemand();
 
-  /**
-   * Whether an ask waits and something happened that may serve it, so that the next batch should
-   * not be delayed for long. Any thread may call it.
-   */
+  /** Whether an ask came so lately that the next batch should not be delayed for long. */
   boolean isUrgent();
 
   /** Whether decisions of the last plan were refused and the policy does not know it yet. */

@@ -147,7 +147,7 @@ public final class ClusterState extends ContainerTable {
   /** Notes a heartbeat, for policies that need each one. */
   public void heartbeat(LoomcardNode node) {
     long at = events.now();
-    events.addCalm(out -> out.nodeHeartbeat(at, node.number()));
+    events.add(out -> out.nodeHeartbeat(at, node.number()));
   }
 
   // Applications and attempts.

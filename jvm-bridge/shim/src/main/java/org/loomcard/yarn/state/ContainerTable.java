@@ -131,7 +131,7 @@ public abstract class ContainerTable {
     if (entry != null && entry.isRunning()) {
       long at = events.now();
       entry.times().started(entry.node.lastHeartbeatMs(), at);
-      events.addCalm(out -> out.containerStarted(at, entry.number));
+      events.add(out -> out.containerStarted(at, entry.number));
     }
   }
 

@@ -19,14 +19,14 @@ public final class PendingEvents {
   }
 
   /**
-   * An ask or room, and the batch after it: a policy may serve asks at heartbeats only, and the
-   * first batch has none if it was sent at once.
+   * The batch with an ask, and the one after it: a policy may serve asks at heartbeats only, and
+   * the first has none if it was sent at once.
    */
   private static final int URGENT_BATCHES = 2;
 
   private final Queue<Event> events = new ConcurrentLinkedQueue<>();
   private volatile boolean changed;
-  /** How many of the next batches may give an ask a container. */
+  /** How many of the next batches an ask waits for. */
   private volatile int urgent;
   private final AtomicLong written = new AtomicLong();
   private final EngineClock clock;
@@ -44,12 +44,6 @@ public final class PendingEvents {
   }
 
   public void add(Event event) {
-    addCalm(event);
-    urgent = URGENT_BATCHES;
-  }
-
-  /** Adds an event that gives no ask room: a heartbeat, or the start of a container. */
-  public void addCalm(Event event) {
     events.add(event);
     written.incrementAndGet();
   }
@@ -70,7 +64,10 @@ public final class PendingEvents {
     return events.isEmpty() && !changed;
   }
 
-  /** Returns whether the next batch may give an ask a container. */
+  /**
+   * Returns whether an ask may wait for the next batch. One that earlier batches did not serve
+   * waits for room or by a rule: what happens then is not urgent.
+   */
   public boolean isUrgent() {
     return urgent > 0;
   }
