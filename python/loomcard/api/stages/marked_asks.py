@@ -20,6 +20,8 @@ the id that the ask would have without a mark."""
 
 def unmarked(request: int) -> int:
     """An allocation request id without its mark."""
+    if request < DEFAULT_ASKS.start:  # most of all calls
+        return request
     if request in DEFAULT_ASKS:
         return request - DEFAULT_ASKS.start
     return request - ALTRUISTIC_ASKS.start if request in ALTRUISTIC_ASKS else request
