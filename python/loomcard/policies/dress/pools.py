@@ -130,10 +130,8 @@ class Pools:
                     self._see(app)
             self.stale.clear()
         again = [app for app, at in self.new_ams.items() if at <= self._view.now_ms]
-        if (kept := [*self._blocked_ams, *self._waiting]) and (
-            self._blocked_ams or not self.runs_task()
-        ):
-            again += kept
+        if self._blocked_ams or (self._waiting and not self.runs_task()):
+            again += [*self._blocked_ams, *self._waiting]
         for app in again:
             self._see(app)
         self.arrange()

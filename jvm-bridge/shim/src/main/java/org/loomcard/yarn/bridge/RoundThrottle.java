@@ -8,9 +8,9 @@ import java.util.function.BooleanSupplier;
 /**
  * Decides when the round thread runs. YARN's threads signal, which costs them an increment. The
  * round thread waits; at light load it also delays a small batch, since tiny batches cost CPU. The
- * delay counts from the previous batch for which an ask waited, so that an ask after a quiet time
- * is sent at once. A batch for which no new ask waits may be delayed longer: it changes nothing, or
- * gives room to an ask that has waited anyway.
+ * delay counts from the previous batch with a new ask, so that an ask after a quiet time is sent at
+ * once. A batch for which no new ask waits may be delayed longer: it changes nothing, or gives room
+ * to an ask that has waited anyway.
  */
 final class RoundThrottle {
   /** From this many records of a batch, or signals, delaying gains nothing. */
@@ -34,7 +34,7 @@ final class RoundThrottle {
   }
 
   /**
-   * @param delayMs how long a small batch is delayed while an ask waits
+   * @param delayMs how long a small batch is delayed while a new ask waits
    * @param idleDelayMs how long it is delayed while no new ask waits
    */
   RoundThrottle(long delayMs, long idleDelayMs) {
