@@ -72,7 +72,7 @@ def callers() -> Iterator[None]:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    running = gateway.serve(Echo(), SECRET)
+    running = gateway.serve(Echo(), SECRET, lambda: None)
     yield running.port
     running.close()
 
@@ -135,7 +135,7 @@ def test_strangers_take_neither_threads_nor_the_place_of_the_one_who_knows(port:
 def test_a_silent_stranger_is_turned_away_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller that says nothing is disconnected."""
     monkeypatch.setattr(gateway, "AUTHENTICATION_DEADLINE_S", 0.1)
-    running = gateway.serve(Echo(), SECRET)
+    running = gateway.serve(Echo(), SECRET, lambda: None)
     assert Caller(running.port).rest().startswith(b"!x")
     running.close()
 
@@ -180,6 +180,27 @@ def test_both_ends_of_a_connection_have_no_delay(
     monkeypatch.setattr(gateway._Server, "_create_connection", spy)
     Caller(port).authenticate(SECRET)
     assert accepted == [1]
+
+
+def test_other_work_begins_when_the_reply_has_been_sent() -> None:
+    """The caller has its reply while the work goes on; its next request waits for the end."""
+    begun, end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        assert end.wait(10)
+
+    running = gateway.serve(Echo(), SECRET, work)
+    try:
+        caller = Caller(running.port)
+        assert caller.authenticate(SECRET) == b"!yv\n"
+        assert caller.decide("1") == "1"
+        assert begun.wait(10)
+        end.set()
+        assert caller.decide("2") == "2"
+    finally:
+        end.set()
+        running.close()
 
 
 def secret_file(folder: Path, text: str, mode: int) -> Path:

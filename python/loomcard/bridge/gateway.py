@@ -13,11 +13,13 @@ import socket
 import stat
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from py4j import protocol
 from py4j.java_gateway import (
+    CallbackConnection,
     CallbackServer,
     CallbackServerParameters,
     PythonProxyPool,
@@ -105,6 +107,36 @@ class _NewConnection:
         quiet_close(self.socket)
 
 
+class _Connection(CallbackConnection):  # type: ignore[misc] # Py4J has no types
+    """Py4J's connection with a loop that does other work when a reply has been sent: the caller
+    does not wait for it.
+    """
+
+    after_reply: Callable[[], object]
+
+    def run(self) -> None:
+        """Answer calls until the caller closes the connection, or the server does."""
+        calls, replies = self.input, self.socket  # another thread's close forgets them
+        with contextlib.suppress(OSError, ValueError):
+            while command := _line(calls):
+                replies.sendall(self._reply(command, calls).encode())
+                self.after_reply()
+        self.close()
+
+    def _reply(self, command: str, calls: IO[bytes]) -> str:
+        object_id = _line(calls)
+        if command == protocol.CALL_PROXY_COMMAND_NAME:
+            return str(self._call_proxy(object_id, calls))
+        if command == protocol.GARBAGE_COLLECT_PROXY_COMMAND_NAME:
+            _line(calls)  # the only object stays
+            return str(protocol.SUCCESS_RETURN_MESSAGE)
+        return str(protocol.ERROR_RETURN_MESSAGE)
+
+
+def _line(calls: IO[bytes]) -> str:
+    return calls.readline().decode()[:-1]
+
+
 class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
     """Py4J's server with an accept loop of its own.
 
@@ -116,7 +148,9 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
     TCP_NODELAY: without it, messages of 9 to 30 kB stall for 40 ms.
     """
 
-    def __init__(self, pool: PythonProxyPool, secret: str) -> None:
+    def __init__(
+        self, pool: PythonProxyPool, secret: str, after_reply: Callable[[], object]
+    ) -> None:
         super().__init__(
             pool,
             None,
@@ -126,6 +160,7 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
         )
         self._wanted = f"{protocol.AUTH_COMMAND_NAME}\n{secret}\n{protocol.END}\n".encode()
         self._new_connections: list[_NewConnection] = []
+        self._after_reply = after_reply
 
     def run(self) -> None:
         """Accept and authenticate connections until the server is shut down."""
@@ -193,6 +228,12 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
             self.connections.add(connection)
             connection.start()
 
+    def _create_connection(self, accepted: socket.socket, calls: IO[bytes]) -> _Connection:
+        parameters = self.callback_server_parameters
+        connection = _Connection(self.pool, calls, accepted, None, parameters, self)
+        connection.after_reply = self._after_reply
+        return connection
+
     def _reject(self, client: _NewConnection, why: str) -> None:
         self._new_connections.remove(client)
         client.refuse()
@@ -211,11 +252,13 @@ class Gateway:
         self._server.shutdown()
 
 
-def serve(policy: Policy, secret: str) -> Gateway:
-    """Listen for the ResourceManager; return once it can connect. All threads are daemons."""
+def serve(policy: Policy, secret: str, after_reply: Callable[[], object]) -> Gateway:
+    """Listen for the ResourceManager; return once it can connect. All threads are daemons.
+    ``after_reply`` is called when a reply has been sent, before the next request is read.
+    """
     pool = PythonProxyPool()
     pool.put(policy, force_id=protocol.ENTRY_POINT_OBJECT_ID)
-    server = _Server(pool, secret)
+    server = _Server(pool, secret, after_reply)
     listening = threading.Event()
 
     def started(*_: object, **__: object) -> None:

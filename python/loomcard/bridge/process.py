@@ -54,6 +54,12 @@ class MemoryUsedUpError(Exception):
     """No policy can continue in this process; the ResourceManager ends it and starts another."""
 
 
+YOUNG, MOST_YOUNG = 2_000, 50_000
+"""How many objects more than after the last collection are enough for one between two rounds, and
+in the middle of one.
+"""
+FULL_AFTER = 50_000
+"""After so many collections of young objects all are looked at, which takes long."""
 FLUSH_S = 2.0
 """For how many seconds the ending process waits for the journal's last rounds."""
 
@@ -246,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         copies = Path.cwd() / "applied-policies"
         make_session = partial(Session, copies=copies, files=JournalWriter, clock=time.monotonic)
         service = PolicyService(make_session, compile_request)
-        server = gateway.serve(service, secret)
+        server = gateway.serve(service, secret, collect_garbage)
         write_ready(options.ready_file, server.port)
     except (gateway.SecretError, OSError, ValueError) as error:
         log("error", "cannot start", error=str(error))
@@ -267,12 +273,21 @@ def _end_what_policies_started() -> None:
 
 
 def collect_garbage_less_often() -> None:
-    """Raise the thresholds of the collector. The mirror is large, lives long and has few cycles: at
-    Python's own thresholds the collector walks it so often that it costs a third of a round's CPU.
-    A round waits while objects are walked, so the young ones are walked in small parts.
+    """Raise the thresholds of the collector so far that it almost never runs while a policy
+    decides: ``collect_garbage`` runs it between two rounds. At Python's own thresholds it walks the
+    mirror, which is large, lives long and has few cycles, for a third of a round's CPU.
     """
     gc.freeze()
-    gc.set_threshold(2_000, 5, 10_000)
+    gc.set_threshold(MOST_YOUNG, 5, FULL_AFTER)
+
+
+def collect_garbage() -> None:
+    """Look for cycles among young objects if there are many; rarely among all."""
+    young, _, collections = gc.get_count()
+    if collections > FULL_AFTER:
+        gc.collect()
+    elif young > YOUNG:
+        gc.collect(1)
 
 
 if __name__ == "__main__":
