@@ -194,6 +194,7 @@ def test_a_session_is_restored_to_the_figures_of_the_segment():
     header |= {"cut": [1], "last_saved_ms": 77, "reported_ms": {"1": 88}}
     header["stand_ins"] = {"1": [3, 2, 99_000]}
     mirror |= {"now_ms": 1700, "sequence": 99, "saved": {"root.a:test-scripted-plan": 5}}
+    mirror["reports_are_read"] = False
     assert header_of(Session.restored(header)) == header
 
 
@@ -381,3 +382,41 @@ def test_what_was_saved_does_not_change_with_the_memory_made_of_it(tmp_path):
     assert cluster.session.mirror.saved == saved
     cluster.session.journal.close()
     assert replay(tmp_path) == []
+
+
+def reports_of(policy: str) -> tuple[list[int], Session]:
+    """Return when a policy reported, and its session: nobody read from 5 s on, somebody from 31 s
+    on, and from 36 s on nobody again. An application comes and goes each 100 ms.
+    """
+    cluster = Cluster(config(queue("root", "drf"), queue("root.a", policy)))
+    cluster.add_node(1, 6144, 6)
+    cluster.add_app(1, "root.a")
+    found, reads = [], {5_000: False, 31_000: True, 36_000: False}
+    for step in range(500):
+        cluster.ask(1, 1 + step % 2)
+        if (read := reads.get(cluster.now + 100)) is not None:
+            cluster.send(r.ReportsReadRecord(cluster.now + 100, read))
+        plan = cluster.exchange(100)
+        if "root.a" in plan.reports:
+            found.append(cluster.now)
+        cluster.commit(plan)
+    return found, cluster.session
+
+
+REPORTED = {
+    "test-reporter": [
+        *range(100, 5_000, 1_000), 14_100, 24_100, *range(31_000, 36_000, 1_000), 45_000,
+    ],
+    "dress": [*range(100, 5_000, 1_000), 14_100, 24_100, *range(31_100, 36_000, 1_000), 45_100],
+}  # fmt: skip
+"""When each policy reports in ``reports_of``; ``dress`` does so at its ticks."""
+
+
+@pytest.mark.parametrize("policy", ["test-reporter", "dress"])
+def test_reports_are_rarer_while_nobody_reads_them(policy):
+    """Each second while somebody reads, each ten seconds while nobody does, and at once when
+    somebody begins to read.
+    """
+    found, session = reports_of(policy)
+    assert found == REPORTED[policy]
+    assert not Session.restored(header_of(session)).mirror.reports_are_read

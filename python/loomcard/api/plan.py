@@ -194,15 +194,22 @@ class Plan:
 
     @property
     def report_due(self) -> bool:
-        """Whether a second of ``view.now_ms`` has passed since this instance last reported. Read it
-        before you make a costly report. If it is False, the policy is called again when it becomes
-        True, so that the very last state is shown too.
+        """Whether a second of ``view.now_ms`` has passed since this instance last reported, or ten
+        while nobody reads reports. Read it before you make a costly report. If it is False, the
+        policy is called again when it becomes True, so that the very last state is shown too.
         """
         due_ms = self.view._report_due_ms
         if due_ms <= self.view.now_ms:
             return True
         self.wake_at(due_ms)
         return False
+
+    @property
+    def reports_are_read(self) -> bool:
+        """Whether somebody reads reports, or a journal keeps them. If not, a policy that reports
+        more often than ``report_due`` can spare that.
+        """
+        return self.view._reports_are_read
 
     def headroom(self, application: Application, resource: Resource) -> None:
         """Inform the application's AM that it may still obtain ``resource``; this replaces the

@@ -173,6 +173,7 @@ class ClusterView:
         self._allowance: Allowance | None = None
         self._was_cut = False  # when its policy was last called, its time ran out
         self._report_due_ms = 0
+        self._reports_are_read = True
         self._turn: Callable[[Queue, int, Resource | None], TurnResult] | None = None
         self._entitlement: Callable[[Queue], Resource] | None = None
         self._cache = Cache()

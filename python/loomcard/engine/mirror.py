@@ -54,6 +54,8 @@ class Mirror:
         self.reserved: list[ReservationRow] = []  # the reservations before the plan in flight
         self.changes = ev.Changes()
         self.timers_due: dict[int, ev.Change] = {}  # by instance
+        self.reports_are_read = True
+        self.reader_came = False  # they are read from now on
         self.rebuilt = False  # a snapshot was read: every memory is stale
         self.config_reloaded = False  # a configuration record was read: the policy tree is
         self.stale_instances: set[int] = (
@@ -65,7 +67,7 @@ class Mirror:
         helps.
         """
         self.changes, self.timers_due, self.stale_instances = ev.Changes(), {}, set()
-        self.rebuilt = self.config_reloaded = False
+        self.rebuilt = self.config_reloaded = self.reader_came = False
         records = batch.records
         if not (records and type(records[0]) is r.SnapshotRecord):
             if self.config is None:
@@ -131,6 +133,7 @@ class Mirror:
         self.config = None
         self.in_flight = []
         self.changes = ev.Changes()
+        self.reports_are_read = True
         self.rebuilt = True
 
     def _config(self, record: r.ConfigRecord) -> None:
@@ -141,6 +144,10 @@ class Mirror:
 
     def _saved(self, record: r.SavedStateRecord) -> None:
         self.saved = dict(record.saved)
+
+    def _reports_read(self, record: r.ReportsReadRecord) -> None:
+        self.reader_came = record.read and not self.reports_are_read
+        self.reports_are_read = record.read
 
     def _outcomes(self, record: r.OutcomesRecord) -> None:
         if record.round != self.in_flight_round or not (self.in_flight or self._nothing(record)):
@@ -354,6 +361,7 @@ _HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {
     r.SnapshotRecord: Mirror._snapshot,
     r.ConfigRecord: Mirror._config,
     r.SavedStateRecord: Mirror._saved,
+    r.ReportsReadRecord: Mirror._reports_read,
     r.NodeAddedRecord: Mirror._node_added,
     r.NodeRemovedRecord: Mirror._node_removed,
     r.NodeResizedRecord: Mirror._node_resized,

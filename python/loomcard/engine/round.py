@@ -42,13 +42,16 @@ from loomcard.wire.messages import write
 Fault = tuple[int, str, str]
 """An instance's number, what it raised, and the traceback."""
 
+REPORT_EVERY_MS = 1_000
+"""After how many ms ``plan.report_due`` is True again."""
+UNREAD_REPORT_EVERY_MS = 10_000
+"""The same while nobody reads reports: whoever begins to read finds none that is older."""
+
 CUT_AGAIN_MS = 1_000
 """How many ms later the next round follows, if a round ran out of time for a second time and
 allocated nothing.
 """
 
-REPORT_EVERY_MS = 1_000
-"""After how many ms ``plan.report_due`` is True again."""
 SAVED_AT_ONCE = 1 << 16
 """After so many characters of durable parts the others go with the next plan: asks wait for a plan.
 """
@@ -249,6 +252,8 @@ class PolicyTree:
             return False
         if not instance.has_memory:
             return True
+        if self.mirror.reader_came and instance.reported_ms is not None:
+            return True
         keeps = instance.memory is not None or not hasattr(instance.policy, "initial")
         return keeps and any(each.concern(instance.queue) for each in instance.view._unread)
 
@@ -261,8 +266,10 @@ class PolicyTree:
     def _call(self, instance: Instance, allowance: Allowance | None) -> None:
         view = instance.view
         view._allowance = allowance
+        view._reports_are_read = read = self.mirror.reports_are_read
         if instance.reported_ms is not None:
-            view._report_due_ms = instance.reported_ms + REPORT_EVERY_MS
+            every_ms = REPORT_EVERY_MS if read else UNREAD_REPORT_EVERY_MS
+            view._report_due_ms = instance.reported_ms + every_ms
         try:
             if instance.fallback.is_serving(view.now_ms):
                 instance.fallback.decide(view)

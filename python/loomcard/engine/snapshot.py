@@ -55,6 +55,8 @@ def dump(mirror: Mirror) -> dict[str, Any]:
             [(as_decision(step), getattr(step, "tag", None)) for step in mirror.in_flight]
         ),
         "plan_round": mirror.in_flight_round,
+        # Left out where they are, as in journals, which are themselves read.
+        **({} if mirror.reports_are_read else {"reports_are_read": False}),
     }
 
 
@@ -102,6 +104,7 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
         state.attempts[key[0]].asks[AskKey(*key)].reported_reason = reason
     _waiting(mirror, dumped)
     mirror.saved = dumped["saved"]
+    mirror.reports_are_read = dumped.get("reports_are_read", True)
     mirror.sequence, mirror.now_ms = dumped["sequence"], dumped["now_ms"]
     plan = read_decisions(dumped["plan"])
     decisions, tags = [decision for decision, _ in plan], [tag for _, tag in plan]

@@ -51,6 +51,14 @@ class SavedStateRecord(Record, frozen=True, tag="saved", gc=True):
     saved: dict[str, Any]
 
 
+class ReportsReadRecord(Record, frozen=True, tag="reports_read"):
+    """Whether somebody reads policies' reports from here on; until the first record, somebody
+    does.
+    """
+
+    read: bool
+
+
 class NodeAddedRecord(Record, frozen=True, tag="node_added"):
     """A NodeManager registered."""
 
@@ -228,6 +236,7 @@ AnyRecord = (
     | SnapshotRecord
     | ConfigRecord
     | SavedStateRecord
+    | ReportsReadRecord
     | NodeAddedRecord
     | NodeRemovedRecord
     | NodeResizedRecord

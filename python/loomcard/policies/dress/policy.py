@@ -70,6 +70,7 @@ class Dress(Options):
         serve(plan, allocation, 0)
         if due:
             report_headroom(plan, pools)
+        if due and (plan.reports_are_read or plan.report_due):
             plan.report(view.queue, state_of(m, pools))
         if m.tick_ms is not None and not m.settled:
             plan.wake_at(early_ms if newcomer and not due else m.tick_ms + self.tick_ms)

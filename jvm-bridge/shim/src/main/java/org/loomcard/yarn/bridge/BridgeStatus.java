@@ -2,6 +2,7 @@ package org.loomcard.yarn.bridge;
 
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.loomcard.yarn.config.AppliedConfig;
 import org.loomcard.yarn.rounds.BridgeCounters;
 import org.loomcard.yarn.rounds.PolicyFault;
@@ -45,8 +46,7 @@ public final class BridgeStatus {
   public final String process;
   /** What that process runs; empty while none answers. */
   public final String build;
-  /** The latest reports of the policies: JSON texts by queue path. */
-  public final Map<String, String> reports;
+  private final Supplier<Map<String, String>> reports;
   /** Why asks wait, as the policy states it; it continues to change. */
   public final WaitReasons waits;
   /**
@@ -58,7 +58,7 @@ public final class BridgeStatus {
 
   BridgeStatus(State state, long sinceMs, AppliedConfig applied, BridgeCounters counters,
       String lastFailure, long recoveredMs, String process, String build,
-      Map<String, String> reports, WaitReasons waits, List<PolicyFault> faults,
+      Supplier<Map<String, String>> reports, WaitReasons waits, List<PolicyFault> faults,
       List<QueueStall> stalls) {
     this.state = state;
     this.sinceMs = sinceMs;
@@ -72,5 +72,14 @@ public final class BridgeStatus {
     this.waits = waits;
     this.faults = faults;
     this.stalls = stalls;
+  }
+
+  /**
+   * Returns the latest reports of the policies: JSON texts by queue path. While nobody reads them
+   * policies report less often, so they may be ten seconds old; for a while after this they are at
+   * most a second old.
+   */
+  public Map<String, String> reports() {
+    return reports.get();
   }
 }

@@ -134,7 +134,15 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     Supervisor.Started now = current;
     return new BridgeStatus(mode.state(), mode.sinceMs(), applied, counters, failure,
         recoveredMs, mode.process(), now == null ? "" : now.build(),
-        rounds.reports(), rounds.reasons(), rounds.faults(), stalled.all());
+        this::readReports, rounds.reasons(), rounds.faults(), stalled.all());
+  }
+
+  private Map<String, String> readReports() {
+    Map<String, String> found = rounds.readReports();
+    if (rounds.isReaderNew()) {
+      throttle.signal();
+    }
+    return found;
   }
 
   /** Explains an application or a queue; null if no policy process can. Any thread may call it. */

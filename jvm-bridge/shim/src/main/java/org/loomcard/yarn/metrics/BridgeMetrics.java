@@ -93,7 +93,7 @@ public final class BridgeMetrics implements MetricsSource {
       refused += each.getValue();
     }
     record.addCounter(info("Refused", "Decisions refused, by whatever reason"), refused);
-    PolicyFigures.add(collector, now.reports);
+    PolicyFigures.add(collector, now.reports());
   }
 
   private static MetricsInfo info(String name, String about) {

@@ -46,7 +46,7 @@ public final class PolicyRounds {
   private long nextSequence = 1;
   private int lastRecords;
   private String snapshotReason = "start";
-  private final Reports reports = new Reports();
+  private final Reports reports;
   private final WaitReasons waits = new WaitReasons();
   private final Map<String, PolicyFault> faults = new ConcurrentSkipListMap<>();
   private boolean afterFault;
@@ -66,6 +66,7 @@ public final class PolicyRounds {
     this.overdueFallback = overdueFallback;
     this.refusals = new RefusalBackoff(config.refusedRounds);
     this.counters = counters;
+    this.reports = new Reports(clock, config.journalDir != null);
   }
 
   /** Makes the next batch begin with a snapshot, for this reason. */
@@ -79,7 +80,7 @@ public final class PolicyRounds {
   public boolean isWanted() {
     long now = clock.nowMs();
     return snapshotReason != null || more || scheduler.hasPendingEvents()
-        || wakeUps.earliestMs() <= now
+        || wakeUps.earliestMs() <= now || reports.isReaderNew()
         || scheduler.hasRefusals() && refusals.untilMs() <= now;
   }
 
@@ -101,8 +102,14 @@ public final class PolicyRounds {
     return lastRecords;
   }
 
-  public Map<String, String> reports() {
-    return reports.all();
+  /** The reports, for somebody who reads them; policies then report often. Any thread may call. */
+  public Map<String, String> readReports() {
+    return reports.read();
+  }
+
+  /** Whether policies should report at once, because somebody began to read. */
+  public boolean isReaderNew() {
+    return reports.isReaderNew();
   }
 
   /** The rounds from which a replay can begin. */
@@ -280,6 +287,7 @@ public final class PolicyRounds {
       batch.saved(now, saved);
     }
     scheduler.close(batch, snapshot);
+    reports.write(batch, snapshot);
     for (int instance : wakeUps.takeDue(now)) {
       batch.timer(now, instance);
     }

@@ -69,7 +69,7 @@ final class SchedulerDocument {
     cluster.add("minimum_allocation", amounts(source.smallest()));
     document.add("cluster", cluster);
     document.add("hadoop", hadoop(source));
-    document.add("queues", queues(source.queues(), status.reports, specs));
+    document.add("queues", queues(source.queues(), status.reports(), specs));
     document.add("reservations", reservations(source));
     WaitingStatus waiting = source.waiting(limit);
     JsonObject total = new JsonObject();
@@ -191,7 +191,7 @@ final class SchedulerDocument {
       shown.addProperty("message", stall.message);
     }
     document.add("stalled", stalled);
-    document.add("journal", report(status.reports.get("journal")));
+    document.add("journal", report(status.reports().get("journal")));
     return document;
   }
 

@@ -95,6 +95,11 @@ public final class BatchWriter {
     out.append("}]");
   }
 
+  /** @param read whether somebody reads policies' reports from here on */
+  public void reportsRead(long at, boolean read) {
+    open("reports_read", at).append(',').append(read).append(']');
+  }
+
   /**
    * @param name what asks and blacklists call the node: its host, or host and port
    * @param shared whether its partition lends idle room

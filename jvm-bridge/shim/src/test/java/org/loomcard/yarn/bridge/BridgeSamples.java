@@ -33,7 +33,7 @@ public final class BridgeSamples {
     return new BridgeStatus(recovered ? BridgeStatus.State.UP : BridgeStatus.State.FALLBACK, 5000,
         applied, counters, "no reply for 10000 ms",
         recovered ? 5000 : BridgeStatus.NOT_RECOVERED, "process 4711",
-        recovered ? "loomcard 0.1.0, compiled, Python 3.11.2" : "", reports,
+        recovered ? "loomcard 0.1.0, compiled, Python 3.11.2" : "", () -> reports,
         new WaitReasons(), Collections.<PolicyFault>emptyList(),
         Collections.singletonList(new QueueStall("root.a", 4000, 64000, 2, "1 ask waited")));
   }

@@ -26,7 +26,7 @@ public class ReservationAgreementTest extends ChurnTestBase {
   private int seen;
 
   private String reported() {
-    String report = scheduler.bridge().status().reports.get("root.default");
+    String report = scheduler.bridge().status().reports().get("root.default");
     try {
       return report == null ? "" : JSON.readTree(report).path("reservations").asText();
     } catch (IOException e) {

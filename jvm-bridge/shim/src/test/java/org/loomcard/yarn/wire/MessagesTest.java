@@ -54,9 +54,10 @@ public class MessagesTest {
     out.timer(28, 1);
     out.reservations(29, Arrays.asList(new ReservationRecord(1, 20, -1, 1, 9000L, 20, 29),
         new ReservationRecord(2, 21, 5, 2, null, 21, 29)));
+    out.reportsRead(29, false);
     out.check(1, 1, 1, 3, new long[] {8192, 9, 4});
     assertEquals(Golden.message("batch"), out.finish());
-    assertEquals(23, out.count());
+    assertEquals(24, out.count());
   }
 
   /** The handshake's request is the golden one. */
