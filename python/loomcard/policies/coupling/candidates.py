@@ -20,6 +20,7 @@ class Candidates:
         self.options = jobs.options
         self._most = self.options.candidates(self.view.node_count)
         self._waiting = memory.waiting[0]  # the candidate that Algorithm 2 now looks at
+        self._listed: dict[tuple[str | None, int], Listed] = {}  # the lists that are known then
         self._here: Node  # and the node with the heartbeat
         self._known: dict[Shape, bool] = {}  # at this heartbeat: is there room for the shape?
 
@@ -42,7 +43,8 @@ class Candidates:
         full = not any(
             fits(size, node.room) for size, label in self.jobs.reduce_shapes if node.takes(label)
         )
-        eligible, listed = self.jobs.eligible, self.places.listed()
+        eligible = self.jobs.eligible
+        listed = self._listed = self.places.listed()
         number, beats = node.number, memory.beats
         for waiting in candidates:
             job_id, wait = waiting.candidate, waiting.wait + counts
@@ -148,8 +150,8 @@ class Candidates:
             return [], [], []  # the node is in none of them
         salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
         used = self.jobs.reduces_on(job.app) if spread else frozenset[int]()
-        facts, listed = self._facts(job), self.places.listed()
-        kept, output = listed.get((job_id, chosen)), self.jobs.output(job.app)
+        facts, kept = self._facts(job), self._listed.get((job_id, chosen))
+        output = self.jobs.output(job.app)
         # Lists are found at least once, so that later looks can be spared.
         found = facts is None or (kept is not None and kept.facts == facts)
         if found and self.places.are_taken(self._here, ask, output, salt, used, round_):
@@ -159,7 +161,7 @@ class Candidates:
             waiting.wait = 3 * n
         elif facts is not None:
             near, moves = self.places.found(salt), self.places.moves
-            listed[job_id, chosen] = Listed(facts, job, round_ * n, moves, near)
+            self._listed[job_id, chosen] = Listed(facts, job, round_ * n, moves, near)
         return lists
 
     def runs(self, job_id: str, v: Node) -> bool:

@@ -4,14 +4,12 @@ these maps, and may wait for them for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from loomcard import EVERYBODY, Ask, ClusterView, Resource, headroom_by_user
+from loomcard import EVERYBODY, Ask, ClusterView, Resource, add_all, headroom_by_user
 
 Held = tuple[list[int], ...]
 """What containers use: each row has their count, then the amount of each resource type."""
-Move = Callable[[list[list[int]], Sequence[int]], None]
-"""``add_all`` or ``subtract_all``."""
 
 
 class EarlyReduces:
@@ -26,13 +24,13 @@ class EarlyReduces:
         self.free: dict[str, Resource] = {}
         """What is free by label, computed once per round."""
 
-    def move(self, user: str, held: Held, move: Move) -> None:
-        """Add or subtract what a job's maps and its early reduces use."""
-        if not held:  # of another type than MapReduce
-            return
-        for of_maps, of_reduces in self._sums(user):
-            move([of_maps], held[0])
-            move([of_reduces], held[1])
+    def replace(self, user: str, before: Held, now: Held) -> None:
+        """Count what a job's maps and its early reduces use ``now``, instead of ``before``."""
+        for i in range(2):
+            change = [n - b for n, b in zip(now[i], before[i], strict=True)]
+            if any(change):
+                for held in self._sums(user):
+                    add_all([held[i]], change)
 
     def beyond(self, ask: Ask, maps: Sequence[Ask]) -> bool:
         """Return whether one more container of the ask would give early reduces more than their

@@ -4,7 +4,7 @@ where finished maps have left their output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ from loomcard import (
     subtract_all,
 )
 from loomcard.advanced import AskKey, read_dag
-from loomcard.policies.coupling.early import EarlyReduces, Held, Move
+from loomcard.policies.coupling.early import EarlyReduces, Held
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.output import Output, sizes_of
 from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch
@@ -180,8 +180,13 @@ class Job:
         self.mismatch = 0.0
         self.inputs: dict[AskKey, int] = {}
         """How many nodes have input of a map ask, if counted."""
-        self.held: Held = ()
-        """What its maps and its early reduces used when this was built."""
+        nothing = [0] * (1 + len(app.used))
+        self.held: Held = nothing, nothing
+        """What its maps and its early reduces used when this was built; never changed."""
+
+
+Move = Callable[[list[list[int]], Sequence[int]], None]
+"""``add_all`` or ``subtract_all``."""
 
 
 def is_map(key: AskKey) -> bool:
@@ -269,7 +274,8 @@ class Jobs:
         known += self._outputs, self._running, self._reduces_on
         for each in known:
             each.pop(job_id, None)
-        self._drop(job_id)
+        if (job := self._take_out(job_id)) is not None:
+            self._total(Job(job.app), job)
 
     def _count(self, job_id: str, key: AskKey, size: Resource, move: Move, is_am: bool) -> None:
         """Count one container more or less of a MapReduce job."""
@@ -291,30 +297,37 @@ class Jobs:
         found = []
         for app in self._changed:
             assert isinstance(app, Application)
-            self._drop(app.id)
+            before = self._take_out(app.id)
+            job = Job(app)
             if app.number in self.view.queue.applications:
-                found.append(self._look(app, memory))
+                self._look(job, memory)
+                found.append(job)
+            self._total(job, before or Job(app))
         self._changed.clear()
         return found
 
-    def _drop(self, job_id: str) -> None:
-        job = self.by_id.pop(job_id, None)
-        known: tuple[dict[str, Any], ...] = (self.eligible, self.without_map, self.entries)
-        for each in known:
-            each.pop(job_id, None)
-        if job is not None:
-            tally(self.shapes, job.shapes, -1)
-            tally(self.reduce_shapes, job.reduce_shapes, -1)
-            self._early.move(job.app.user, job.held, subtract_all)
+    def _take_out(self, job_id: str) -> Job | None:
+        for known in (self.eligible, self.without_map, self.entries):
+            known.pop(job_id, None)
+        return self.by_id.pop(job_id, None)
 
-    def _look(self, app: Application, memory: Memory) -> Job:
-        job, options = Job(app), self.options
+    def _total(self, now: Job, before: Job) -> None:
+        """Count what all jobs ask for and hold, with a job as it is now instead of ``before``."""
+        if now.shapes != before.shapes:
+            tally(self.shapes, before.shapes, -1)
+            tally(self.shapes, now.shapes, 1)
+        if now.reduce_shapes != before.reduce_shapes:
+            tally(self.reduce_shapes, before.reduce_shapes, -1)
+            tally(self.reduce_shapes, now.reduce_shapes, 1)
+        self._early.replace(now.app.user, before.held, now.held)
+
+    def _look(self, job: Job, memory: Memory) -> None:
+        app, options = job.app, self.options
         if app.type == "MAPREDUCE":
             job.tasks = self._tasks(app, memory)
             job.mismatch = mismatch(job.tasks, options.threshold)
             maps, reduces, _ = self._running[app.id]
             job.held = [*maps], [each * (job.tasks.pending_maps > 0) for each in reduces]
-            self._early.move(app.user, job.held, add_all)
             if job.tasks.pending_maps and not maps[0]:
                 self.without_map[app.id] = job
             else:
@@ -334,10 +347,7 @@ class Jobs:
         if job.maps or job.others:
             self.entries[app.id] = self.entry(app)
             job.shapes = [demand_of(ask) for ask in (*job.maps, *job.others)]
-            tally(self.shapes, job.shapes, 1)
         job.reduce_shapes = [(ask.size, ask.label) for ask in job.reduces]
-        tally(self.reduce_shapes, job.reduce_shapes, 1)
-        return job
 
     def reduces_on(self, app: Application) -> set[int]:
         """Return the numbers of the nodes on which its reduces run: the same set, unchanged, until
