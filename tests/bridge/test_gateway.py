@@ -72,7 +72,7 @@ def callers() -> Iterator[None]:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    running = gateway.serve(Echo(), SECRET, lambda: None)
+    running = gateway.serve(Echo(), SECRET)
     yield running.port
     running.close()
 
@@ -135,7 +135,7 @@ def test_strangers_take_neither_threads_nor_the_place_of_the_one_who_knows(port:
 def test_a_silent_stranger_is_turned_away_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller that says nothing is disconnected."""
     monkeypatch.setattr(gateway, "AUTHENTICATION_DEADLINE_S", 0.1)
-    running = gateway.serve(Echo(), SECRET, lambda: None)
+    running = gateway.serve(Echo(), SECRET)
     assert Caller(running.port).rest().startswith(b"!x")
     running.close()
 

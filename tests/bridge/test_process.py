@@ -1,6 +1,7 @@
 """The policy process: what it answers, and when it ends."""
 
 import base64
+import gc
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,7 +21,7 @@ import msgspec
 import pytest
 
 from loomcard.api import registry
-from loomcard.bridge import handshake
+from loomcard.bridge import handshake, process
 from loomcard.bridge.copies import PIPE_BYTES, Copy, CopyError
 from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.config import compile_config
@@ -497,3 +499,47 @@ def test_a_swap_that_was_taken_back_replays(
     assert replay(Path("journal")) == []
     assert compare_rounds(Path("journal"), FIFO).rounds == 4
     assert recorded_config(Path("journal"))["hash"] == FIFO["hash"]
+
+
+class Cycle:
+    """Refers to itself."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture
+def by_hand() -> Iterator[None]:
+    """Let nothing but a test collect garbage."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+    gc.collect()
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_many_young_cycles_are_collected_between_rounds():
+    """A few may stay, so that most rounds are followed by no collection."""
+    young = weakref.ref(Cycle())
+    process.collect_garbage()
+    assert young() is not None
+    cycles = [Cycle() for _ in range(process.YOUNG + 1)]
+    cycles.clear()
+    process.collect_garbage()
+    assert young() is None
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_old_cycles_are_collected_after_many_collections(monkeypatch):
+    """Those that were referred to while they were young."""
+    cycle: Cycle | None = Cycle()
+    old = weakref.ref(cycle)
+    gc.collect(1)
+    cycle = None
+    gc.collect(1)
+    process.collect_garbage()
+    assert old() is not None
+    monkeypatch.setattr(process, "FULL_AFTER", gc.get_count()[2] - 1)
+    process.collect_garbage()
+    assert old() is None

@@ -285,4 +285,33 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertTrue("a heartbeat and an end", rounds.hasPendingEvents());
     assertFalse(rounds.isUrgent());
   }
+
+  /**
+   * When all that an ask wants was allocated, the next batch is not urgent, although asks wait that
+   * earlier rounds left waiting; it is while a part of the ask waits.
+   */
+  @Test
+  public void anAskThatWasServedIsNoLongerUrgent() throws Exception {
+    ScriptedScheduler.policyConfig = new ConfigText().heartbeats().queue("root", -1, false, "")
+        .queue("root.default", 0, true, "").text();
+    start();
+    ask(am, 1024, 5, 3);
+    rounds.commit();
+    assertTrue("it is new", rounds.isUrgent());
+    read();
+    rounds.commit();
+    assertFalse("it was left waiting", rounds.isUrgent());
+    JsonNode ask = ask(am, 1024, 6, 2);
+    rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1));
+    assertTrue("one more container", rounds.isUrgent());
+    ask = ask(am, 1024, 7, 1);
+    rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1));
+    assertTrue("the one of before", rounds.isUrgent());
+    read();
+    rounds.commit();
+    ask = ask(am, 1024, 8, 1);
+    rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1));
+    assertTrue(scheduler.cluster().hasDemand());
+    assertFalse(rounds.isUrgent());
+  }
 }

@@ -73,7 +73,7 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public boolean isUrgent() {
-    return resizes.hasPending() || cluster.events().isUrgent() && cluster.hasDemand();
+    return resizes.hasPending() || cluster.isUrgent();
   }
 
   @Override
@@ -115,6 +115,7 @@ public final class LockedSchedulerState implements SchedulerState {
     tree.settle();
     outcome = whyNot == null ? committer.commit(plan) : committer.refuse(plan, whyNot);
     outcomeIsNews = !outcome.refusals.isEmpty();
+    cluster.planned();
     if (!late) {
       setPolicyHeadroom(plan);
     }

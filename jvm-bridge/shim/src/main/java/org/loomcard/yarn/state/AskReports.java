@@ -34,6 +34,8 @@ final class AskReports {
   private int mostOfAUser = MOST_OF_A_USER;
   /** Changed under the scheduler's write lock. */
   private volatile long pending;
+  /** How many of them earlier rounds left waiting: for room, or by a rule of the policy. */
+  private volatile long left;
 
   /** Notes that asks or the blacklist of this attempt differ from what the policy knows. */
   void changed(LoomcardAttempt attempt) {
@@ -107,6 +109,20 @@ final class AskReports {
   /** Returns the outstanding containers of all asks, as the policy counts them. */
   long pending() {
     return pending;
+  }
+
+  /**
+   * Notes that a plan was carried out.
+   *
+   * @param old whether it answered no new ask, so that all that is outstanding now was left waiting
+   */
+  void planned(boolean old) {
+    left = old ? pending : Math.min(left, pending);
+  }
+
+  /** Returns whether an ask may be outstanding that no round left waiting. Any thread may call. */
+  boolean hasNewDemand() {
+    return pending > left || waits || !changed.isEmpty();
   }
 
   /** Returns whether any ask may be outstanding. Any thread may call it. */

@@ -324,6 +324,16 @@ public final class ClusterState extends ContainerTable {
     return asks.hasDemand();
   }
 
+  /** Like {@link #hasDemand}, of asks that came so lately that no round left them waiting. */
+  public boolean isUrgent() {
+    return events.isUrgent() && asks.hasNewDemand();
+  }
+
+  /** Notes that a plan was carried out. */
+  public void planned() {
+    asks.planned(!events.isUrgent());
+  }
+
   // Batches; the caller holds the scheduler's write lock.
 
   /** Writes and removes the pending events, and the counts that are valid after them. */
