@@ -21,7 +21,8 @@ import msgspec
 import pytest
 
 from loomcard.api import registry
-from loomcard.bridge import handshake, process
+from loomcard.bridge import handshake
+from loomcard.bridge import process as policy_process
 from loomcard.bridge.copies import PIPE_BYTES, Copy, CopyError
 from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.config import compile_config
@@ -522,11 +523,11 @@ def by_hand() -> Iterator[None]:
 def test_many_young_cycles_are_collected_between_rounds():
     """A few may stay, so that most rounds are followed by no collection."""
     young = weakref.ref(Cycle())
-    process.collect_garbage()
+    policy_process.collect_garbage()
     assert young() is not None
-    cycles = [Cycle() for _ in range(process.YOUNG + 1)]
+    cycles = [Cycle() for _ in range(policy_process.YOUNG + 1)]
     cycles.clear()
-    process.collect_garbage()
+    policy_process.collect_garbage()
     assert young() is None
 
 
@@ -538,8 +539,8 @@ def test_old_cycles_are_collected_after_many_collections(monkeypatch):
     gc.collect(1)
     cycle = None
     gc.collect(1)
-    process.collect_garbage()
+    policy_process.collect_garbage()
     assert old() is not None
-    monkeypatch.setattr(process, "FULL_AFTER", gc.get_count()[2] - 1)
-    process.collect_garbage()
+    monkeypatch.setattr(policy_process, "FULL_AFTER", gc.get_count()[2] - 1)
+    policy_process.collect_garbage()
     assert old() is None

@@ -252,9 +252,7 @@ class Gateway:
         self._server.shutdown()
 
 
-def serve(
-    policy: Policy, secret: str, after_reply: Callable[[], object] = lambda: None
-) -> Gateway:
+def serve(policy: Policy, secret: str, after_reply: Callable[[], object] = lambda: None) -> Gateway:
     """Listen for the ResourceManager; return once it can connect. All threads are daemons.
     ``after_reply`` is called when a reply has been sent, before the next request is read.
     """
