@@ -165,12 +165,12 @@ def growth(first: State, now: State, children: int) -> list[str]:
 
 def allowed_wait_ms(kinds: Iterable[str], stall: int, deadline: int, longest: int) -> int:
     """Return how long the cluster may stand still during faults of these kinds: with a silent
-    policy until the watchdog has found it, which begins anew when another silent policy is applied;
-    with a policy that states a rule until the rule is no longer believed.
+    policy until the watchdog has found it, with a policy that states a rule until the rule is no
+    longer believed.
     """
     silent = [kind for kind in kinds if kind.startswith("silent.")]
     lies = any(kind.startswith("silent.lies") for kind in silent)
-    return stall + deadline * len(silent) + (longest if lies else 0)
+    return stall + (deadline if silent else 0) + (longest if lies else 0)
 
 
 def capsules(found: Mapping[str, int]) -> list[str]:
