@@ -43,6 +43,8 @@ MOST_DOUBLED = 8
 
 Demand = tuple[Resource, str, str]
 """Size, node label and user of an ask."""
+Move = Callable[[list[list[int]], Sequence[int]], None]
+"""``add_all`` or ``subtract_all``."""
 S = TypeVar("S")
 
 
@@ -183,10 +185,6 @@ class Job:
         nothing = [0] * (1 + len(app.used))
         self.held: Held = nothing, nothing
         """What its maps and its early reduces used when this was built; never changed."""
-
-
-Move = Callable[[list[list[int]], Sequence[int]], None]
-"""``add_all`` or ``subtract_all``."""
 
 
 def is_map(key: AskKey) -> bool:

@@ -139,9 +139,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
 
   private Map<String, String> readReports() {
     Map<String, String> found = rounds.readReports();
-    if (rounds.isReaderNew()) {
-      throttle.signal();
-    }
+    throttle.signal(); // the first reader for a while is a reason for a round
     return found;
   }
 

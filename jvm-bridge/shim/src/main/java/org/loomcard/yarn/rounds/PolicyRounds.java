@@ -107,11 +107,6 @@ public final class PolicyRounds {
     return reports.read();
   }
 
-  /** Whether policies should report at once, because somebody began to read. */
-  public boolean isReaderNew() {
-    return reports.isReaderNew();
-  }
-
   /** The rounds from which a replay can begin. */
   public RoundHistory history() {
     return history;

@@ -122,11 +122,15 @@ final class AskReports {
 
   /** Returns whether an ask may be outstanding that no round left waiting. Any thread may call. */
   boolean hasNewDemand() {
-    return pending > left || waits || !changed.isEmpty();
+    return hasMoreThan(left);
   }
 
   /** Returns whether any ask may be outstanding. Any thread may call it. */
   boolean hasDemand() {
-    return pending > 0 || waits || !changed.isEmpty();
+    return hasMoreThan(0);
+  }
+
+  private boolean hasMoreThan(long known) {
+    return pending > known || waits || !changed.isEmpty();
   }
 }
