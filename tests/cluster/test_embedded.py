@@ -374,6 +374,26 @@ def test_a_job_runs_under_a_policy_that_allocates_nothing(
     assert status(cluster)["bridge"]["stalled"] == []
 
 
+def test_an_ask_waits_no_longer_because_policies_are_swapped(
+    cluster: LocalCluster, submit: Submit
+) -> None:
+    """Each of many policies that allocate nothing is replaced before its own deadline. The queue
+    stalls nevertheless, and the job gets its AM.
+    """
+    silent = FIFO.replace("fifo", "silent")
+    cluster.rest.apply_policy(silent, "silent.yml")
+    stalls = status(cluster)["bridge"]["stalls"]
+    job = submit(sleep_job(1, 100))
+
+    def swapped_until_its_queue_stalls() -> bool:
+        cluster.rest.apply_policy(silent, "silent.yml")
+        return bool(status(cluster)["bridge"]["stalls"] > stalls)
+
+    until(swapped_until_its_queue_stalls, "its queue has stalled")
+    cluster.rest.apply_policy(FIFO, "fifo.yml")
+    succeeded(cluster, job)
+
+
 def past_use(cluster: LocalCluster) -> tuple[float, float]:
     """Return how much memory root.default has used, in MB x minutes, in the journal's newest
     segment: as the policy was told at its begin, and as it saved it last.

@@ -67,12 +67,14 @@ final class StalledQueues {
     return !resting.isEmpty();
   }
 
-  /** Forgets all stalls: another policy or process begins, or the fallback serves every queue. */
+  /**
+   * Forgets all stalls: another policy or process begins, or the fallback serves every queue. How
+   * long asks have waited is not forgotten: a swap must not make them wait for another deadline.
+   */
   void clear() {
     stalls.clear();
     allocationsBefore.clear();
     resting = new HashSet<>();
-    scheduler.forgetStalled();
   }
 
   /** Looks for stalls, if it is time to, and serves the queues that have stalled. */

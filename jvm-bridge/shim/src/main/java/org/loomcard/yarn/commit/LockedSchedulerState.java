@@ -141,6 +141,7 @@ public final class LockedSchedulerState implements SchedulerState {
       cluster.reservations().sweep(); // no batch does it in this time
     }
     resizes.serve();
+    progress.forget(); // it serves all that fits, and no look sees what happens meanwhile
     return fallback.round();
   }
 
@@ -152,11 +153,6 @@ public final class LockedSchedulerState implements SchedulerState {
   @Override
   public List<StalledAsk> stalled(long nowMs, WaitReasons waits) {
     return ready.getAsBoolean() ? progress.look(nowMs, waits) : Collections.emptyList();
-  }
-
-  @Override
-  public void forgetStalled() {
-    progress.forget();
   }
 
   @Override

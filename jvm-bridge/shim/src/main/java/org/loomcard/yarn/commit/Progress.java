@@ -94,7 +94,7 @@ public final class Progress {
     return new ArrayList<>(confirmation.found.values());
   }
 
-  /** Forgets all waiting times: no ask waits, or another policy or the fallback serves. */
+  /** Forgets all waiting times: no ask waits, or the fallback serves. */
   void forget() {
     known.clear();
     idle.clear();

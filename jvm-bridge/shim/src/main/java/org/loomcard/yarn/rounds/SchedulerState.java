@@ -125,13 +125,6 @@ public interface SchedulerState {
   }
 
   /**
-   * Forgets waiting times: another policy or the fallback served for a while, so an ask that waits
-   * now has only begun to wait.
-   */
-  default void forgetStalled() {
-  }
-
-  /**
    * Runs one round of the fallback for these leaf queues alone; returns how many containers it
    * allocated.
    */

@@ -106,7 +106,7 @@ public class StalledQueuesTest {
     assertEquals(1000, off.toNextMs(5000, 1000));
   }
 
-  /** A new policy starts without a record of stalls. */
+  /** A new policy starts without a record of stalls; how long asks have waited is kept. */
   @Test
   public void anotherPolicyBeginsAnew() {
     scheduler.stalled = Arrays.asList(ask("root.a"), ask("root.b"));
