@@ -29,7 +29,7 @@ MVN_LINE = $(if $(filter-out 3.4,$(HADOOP)),-Dhadoop.line=$(HADOOP) -Dhadoop.ver
 # The first and the last of each Hadoop line that Loomcard serves, and what distributions are based on.
 RELEASES := 2.7.7 2.10.1 2.10.2 3.1.1 3.1.4 3.2.1 3.2.4 3.3.1 3.3.3 3.3.4 3.3.6 3.4.0 3.4.1 3.4.2 3.4.3 3.5.0
 
-.PHONY: help setup ready python environment demo test rest test-all lint docs unit coverage java link line-2.7 lines lock explore golden yarn-tests bench bench-gate locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
+.PHONY: help setup ready python environment demo test rest test-all lint docs unit coverage java link line-2.7 lines lock explore golden yarn-tests bench bench-gate bench-curve locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -171,6 +171,9 @@ $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.compiled
 
 bench: ready $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; half an hour; the last line is JSON
 	@$(ON_LINE) $(BIN)/python -m benchmarks.speed.bridge --python .venv-compiled/bin/python
+
+bench-curve: ready $(COMPILED)  ## what the CPU of an allocation grows with: nodes, applications, queues, sizes of asks; some 20 minutes; the last line is JSON
+	@$(BIN)/python -m benchmarks.speed.curve --python .venv-compiled/bin/python
 
 bench-gate: ready $(COMPILED)  ## does the head use more CPU for an allocation or a simulated task than COMMIT=...? some 20 minutes; exits 1 beyond 5 %
 	@$(BIN)/python -m benchmarks.speed.gate $(or $(COMMIT),$(error COMMIT=...: name the commit to compare with))

@@ -41,18 +41,15 @@ MAIN = "org.loomcard.yarn.bench.BridgeBenchmark"
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "jvm-bridge" / "bench" / "target"
 JVM_LIMIT_S = 600
-QUEUES = 4
 
 # The task of both schedulers. `full` is warm: the JIT needs 25-40 s of churn on two cores.
 FULL = {
-    "nodes": 1000, "slots": 40, "applications": 200, "warm_s": 45, "windows": 4, "window_s": 5,
-    "settle_s": 15, "paced_windows": 4, "light_windows": 4,
-    "paced_window_s": 8,
+    "nodes": 1000, "slots": 40, "applications": 200, "queues": 4, "warm_s": 45, "windows": 4,
+    "window_s": 5, "settle_s": 15, "paced_windows": 4, "light_windows": 4, "paced_window_s": 8,
 }  # fmt: skip
 QUICK = {
-    "nodes": 100, "slots": 20, "applications": 20, "warm_s": 5, "windows": 2, "window_s": 2,
-    "settle_s": 12, "paced_windows": 1, "light_windows": 1,
-    "paced_window_s": 4,
+    "nodes": 100, "slots": 20, "applications": 20, "queues": 4, "warm_s": 5, "windows": 2,
+    "window_s": 2, "settle_s": 12, "paced_windows": 1, "light_windows": 1, "paced_window_s": 4,
 }  # fmt: skip
 
 EACH = {"a leaf": ("drf", "{name}"), "members": ("{name}", "{name}"), "a subtree": ("{name}", None)}
@@ -116,7 +113,7 @@ def policy_yaml(policy: str, queues: int) -> str:
     root, leaf = policies()[policy]
     lines = ["version: 1", "kind: policy", f"policy: {root}", "queues:"]
     inside = "" if leaf is None else f"policy: {leaf}, "
-    lines += [f"  q{i}: {{{inside}guaranteed: {100 // queues}%}}" for i in range(queues)]
+    lines += [f"  q{i}: {{{inside}guaranteed: {100 / queues:g}%}}" for i in range(queues)]
     return "\n".join(lines) + "\n"
 
 
@@ -145,12 +142,12 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
     command = [str(java), f"-Xms{trial.heap}", f"-Xmx{trial.heap}"]
     command += ["-cp", os.pathsep.join([*map(str, own), class_path(trial.target)]), MAIN]
-    command += [f"scheduler={kind}", f"folder={folder}", f"queues={QUEUES}"]
+    command += [f"scheduler={kind}", f"folder={folder}"]
     command += [f"{name}={value}" for name, value in trial.load.items()]
     command += application_settings(policy) if kind == OURS else trial.applications
     if kind == OURS:
-        config = folder / "setup.json"
-        config.write_text(canonical_json(compile_config(policy_yaml(policy, QUEUES), "bench.yml")))
+        config, yaml = folder / "setup.json", policy_yaml(policy, trial.load["queues"])
+        config.write_text(canonical_json(compile_config(yaml, "bench.yml")))
         command.append(f"conf:loomcard.setup.path={config}")
         python = trial.python.absolute()
         if trial.trace is not None:

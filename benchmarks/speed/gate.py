@@ -23,8 +23,8 @@ from benchmarks.speed.bridge_figures import Window, of_phase
 from benchmarks.speed.simulator_load import Cell
 
 LOAD = {
-    "nodes": 500, "slots": 20, "applications": 100, "warm_s": 25, "windows": 4, "window_s": 4,
-    "settle_s": 12, "paced_windows": 4, "light_windows": 0, "paced_window_s": 5,
+    "nodes": 500, "slots": 20, "applications": 100, "queues": 4, "warm_s": 25, "windows": 4,
+    "window_s": 4, "settle_s": 12, "paced_windows": 4, "light_windows": 0, "paced_window_s": 5,
 }  # fmt: skip
 CELLS = [Cell(policy, 100, 20_000) for policy in ("drf", "capacity", "tetris")]
 ALLOWED = 1.05

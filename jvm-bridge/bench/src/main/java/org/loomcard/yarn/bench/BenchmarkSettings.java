@@ -15,6 +15,8 @@ final class BenchmarkSettings {
   final int slots;
   final int applications;
   final int queues;
+  /** Of so many sizes are the asks, which differ in vcores; each master has one. */
+  final int shapes;
   final int warmSeconds;
   final int windows;
   final int windowSeconds;
@@ -54,6 +56,7 @@ final class BenchmarkSettings {
     slots = number("slots", 40);
     applications = number("applications", 200);
     queues = number("queues", 4);
+    shapes = number("shapes", 1);
     warmSeconds = number("warm_s", 45);
     windows = number("windows", 4);
     windowSeconds = number("window_s", 5);

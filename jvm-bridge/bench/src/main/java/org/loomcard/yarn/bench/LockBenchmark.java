@@ -86,7 +86,7 @@ public final class LockBenchmark {
     await("the policy process", () -> isUp());
     warmUp();
     for (int i = 1; i < settings.nodes; i++) {
-      new SimulatedNode(manager.getRMContext(), i + 1, settings.slots).register();
+      new SimulatedNode(manager.getRMContext(), i + 1, settings.slots, settings.slots).register();
     }
     await("the nodes", () -> scheduler.getNumClusterNodes() == settings.nodes);
     report("nodes register");
@@ -124,7 +124,7 @@ public final class LockBenchmark {
 
   /** Does everything once, because the first time includes the loading of classes. */
   private void warmUp() {
-    new SimulatedNode(manager.getRMContext(), 1, settings.slots).register();
+    new SimulatedNode(manager.getRMContext(), 1, settings.slots, settings.slots).register();
     serve(attempt("carol", "root.q1"), LOOK_MS);
     scheduler.holds.take();
     waits.clear();

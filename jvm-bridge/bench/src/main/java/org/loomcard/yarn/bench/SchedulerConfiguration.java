@@ -33,6 +33,7 @@ final class SchedulerConfiguration {
     }
     conf.setInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB,
         BenchmarkSettings.MEMORY_MB_PER_SLOT);
+    conf.setInt(YarnConfiguration.RM_SCHEDULER_MAXIMUM_ALLOCATION_VCORES, settings.shapes);
     if (settings.scheduler.startsWith("capacity")) {
       capacity(conf, settings);
       // Explicit for both: the default differs between Hadoop lines.

@@ -42,7 +42,8 @@ final class SimulatedCluster {
     RMContext context = manager.getRMContext();
     List<SimulatedNode> nodes = new ArrayList<>();
     for (int i = 0; i < settings.nodes; i++) {
-      SimulatedNode node = new SimulatedNode(context, i + 1, settings.slots);
+      SimulatedNode node = new SimulatedNode(context, i + 1, settings.slots,
+          settings.slots * settings.shapes);
       node.register();
       nodes.add(node);
     }
@@ -54,7 +55,7 @@ final class SimulatedCluster {
     for (int i = 0; i < settings.applications; i++) {
       SimulatedMaster master = new SimulatedMaster(manager.getApplicationMasterService(),
           submit(SchedulerConfiguration.queue(i % settings.queues)), nodeDriver,
-          settings.reduceEvery);
+          1 + i / settings.queues % settings.shapes, settings.reduceEvery);
       master.register();
       watch.add(master);
       masters.add(master);

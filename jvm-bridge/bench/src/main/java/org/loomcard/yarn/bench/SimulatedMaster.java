@@ -29,7 +29,7 @@ final class SimulatedMaster {
   private final ApplicationAttemptId attempt;
   private final UserGroupInformation user;
   private final NodeDriver nodes;
-  private final Resource size = Resource.newInstance(BenchmarkSettings.MEMORY_MB_PER_SLOT, 1);
+  private final Resource size;
   private final int reduceEvery;
   private int asks;
   /** Pairs (time of the ask, containers of it not yet allocated), oldest first. */
@@ -37,10 +37,11 @@ final class SimulatedMaster {
   private int responseId;
 
   SimulatedMaster(ApplicationMasterService service, RMAppAttempt rmAttempt, NodeDriver nodes,
-      int reduceEvery) throws Exception {
+      int vcores, int reduceEvery) throws Exception {
     this.service = service;
     this.attempt = rmAttempt.getAppAttemptId();
     this.nodes = nodes;
+    this.size = Resource.newInstance(BenchmarkSettings.MEMORY_MB_PER_SLOT, vcores);
     this.reduceEvery = reduceEvery;
     user = UserGroupInformation.createRemoteUser(attempt.toString());
     user.addTokenIdentifier(rmAttempt.getAMRMToken().decodeIdentifier());

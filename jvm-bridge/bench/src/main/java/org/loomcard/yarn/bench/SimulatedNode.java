@@ -41,13 +41,13 @@ final class SimulatedNode {
   private volatile boolean loaded;
 
   /** The host is a numeric address: container tokens resolve it, and DNS is not measured. */
-  SimulatedNode(RMContext context, int number, int slots) {
+  SimulatedNode(RMContext context, int number, int slots, int vcores) {
     this.context = context;
     String host = "10." + (number >> 16) + "." + (number >> 8 & 255) + "." + (number & 255);
     id = NodeId.newInstance(host, PORT);
     rmNode = new RMNodeImpl(id, context, host, PORT, HTTP_PORT,
         new NodeBase(host, "/rack" + number / NODES_PER_RACK),
-        Resource.newInstance(slots * BenchmarkSettings.MEMORY_MB_PER_SLOT, slots), "3.4.2");
+        Resource.newInstance(slots * BenchmarkSettings.MEMORY_MB_PER_SLOT, vcores), "3.4.2");
   }
 
   NodeId id() {
