@@ -62,9 +62,11 @@ final class AmHeartbeat {
   }
 
   /** Returns null for an attempt that has ended. */
-  Allocation allocate(LoomcardAttempt attempt, List<ResourceRequest> asks,
+  Allocation allocate(LoomcardAttempt attempt, List<ResourceRequest> requested,
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates) {
+    List<ResourceRequest> asks = attempt.isWaitingForAMContainer()
+        ? limits.ofMaster(attempt, requested) : requested;
     yarn.normalize(asks, attempt.loomcardQueue().path());
     limits.check(attempt, asks, blacklistAdditions, blacklistRemovals);
     // The call that requests the AM's own container must not return it: RMAppAttempt drops what it

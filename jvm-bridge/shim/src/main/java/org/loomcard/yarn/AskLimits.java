@@ -36,8 +36,8 @@ final class AskLimits {
   /**
    * Refuses a heartbeat that would bring the attempt or its user above a limit. The AM gets an
    * exception, and the application's diagnostics say so. Call it without a lock, before anything of
-   * the heartbeat is applied. The ask for the AM's own container is not limited: its refusal would
-   * be reported to no AM, and the attempt would wait for ever.
+   * the heartbeat is applied. The ask for the AM's own container is not refused: that would be
+   * reported to no AM, and the attempt would wait for ever ({@link #ofMaster}).
    */
   void check(LoomcardAttempt attempt, List<ResourceRequest> asks, List<String> blacklistAdditions,
       List<String> blacklistRemovals) {
@@ -52,6 +52,30 @@ final class AskLimits {
       checkRows(attempt, asks);
       checkSizes(attempt, asks);
     }
+  }
+
+  /**
+   * Returns the rows of an ask for the AM's own container: all, or if these are more than one ask
+   * may have, {@code *} and the first of the others. The user who submits the application names
+   * them.
+   */
+  List<ResourceRequest> ofMaster(LoomcardAttempt attempt, List<ResourceRequest> asks) {
+    long all = AskRows.weightOf(asks);
+    if (all <= limits.maxKeyRows) {
+      return asks;
+    }
+    List<ResourceRequest> kept = new ArrayList<>();
+    long weight = AskRows.weight(ResourceRequest.ANY);
+    for (ResourceRequest ask : asks) {
+      boolean any = ask.getResourceName().equals(ResourceRequest.ANY);
+      weight += any ? 0 : AskRows.weight(ask.getResourceName());
+      if (any || weight <= limits.maxKeyRows) {
+        kept.add(ask);
+      }
+    }
+    LOG.warn("Application {} names {} hosts and racks for its AM; the first {} count ({})",
+        attempt.getApplicationId(), all, kept.size(), BridgeConfig.MAX_KEY_ROWS);
+    return kept;
   }
 
   private void checkKeys(LoomcardAttempt attempt, List<ResourceRequest> asks) {

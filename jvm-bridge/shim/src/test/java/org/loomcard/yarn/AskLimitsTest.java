@@ -23,6 +23,7 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.junit.Test;
 import org.loomcard.yarn.config.BridgeConfig;
@@ -122,6 +123,18 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(1, collect(am).size());
     read();
     taken(hosts(0, 9_999, 1, 1));
+    assertEquals(9_999, read().one("ask").get(8).size());
+  }
+
+  /** An ask for the AM's own container is not refused: no AM is there to be told. It is cut. */
+  @Test
+  public void tooManyHostsForAnAmAreCut() throws Exception {
+    startRm();
+    nm = node("h1", 8192, 8);
+    List<ResourceRequest> rows = hosts(0, 12_000, 0, 1);
+    rows.add(row("*", 0, 1));
+    app = submit(application().withAmResourceRequests(rows));
+    rm.waitForState(app.getApplicationId(), RMAppState.ACCEPTED);
     assertEquals(9_999, read().one("ask").get(8).size());
   }
 

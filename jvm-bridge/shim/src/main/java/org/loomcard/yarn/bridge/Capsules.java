@@ -17,7 +17,9 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.loomcard.yarn.config.AppliedConfig;
@@ -33,12 +35,16 @@ import org.slf4j.LoggerFactory;
  * Keeps what is needed to reproduce a fault of a policy elsewhere. One file, that only the
  * ResourceManager's user may read, contains the last rounds, the policy configuration with the
  * texts of its policies' files, the versions and the reason. {@code loomcard replay FILE} shows it.
+ *
+ * <p>A thread of its own writes them: a disk that hangs must hold up no other writes.
  */
 final class Capsules {
   static final String FOLDER = "capsules";
   static final int KEPT = 10;
   /** A fault that is repeated must not push out all others. */
   private static final long EVERY_MS = 60_000;
+  /** How many may wait for the disk; others are dropped. */
+  private static final int WAITING = 2;
   private static final Logger LOG = LoggerFactory.getLogger(Capsules.class);
   private static final DateTimeFormatter NAME =
       DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS").withZone(ZoneOffset.UTC);
@@ -46,20 +52,30 @@ final class Capsules {
   private final EngineClock clock;
   private final RoundHistory history;
   private final String hello;
-  private final Consumer<Runnable> later;
   private final Map<String, Long> keptAtMs = new HashMap<>();
+  private final ThreadPoolExecutor writer = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS,
+      new ArrayBlockingQueue<>(WAITING), Capsules::daemon,
+      (task, executor) -> LOG.warn("A capsule is dropped: earlier ones are not written yet"));
 
-  /**
-   * @param hello the request by which the process learned what it is connected to
-   * @param later runs what writes to the disk
-   */
-  Capsules(File stateDir, EngineClock clock, RoundHistory history, String hello,
-      Consumer<Runnable> later) {
+  /** @param hello the request by which the process learned what it is connected to */
+  Capsules(File stateDir, EngineClock clock, RoundHistory history, String hello) {
     this.stateDir = stateDir.toPath();
     this.clock = clock;
     this.history = history;
     this.hello = hello;
-    this.later = later;
+    writer.prestartCoreThread(); // later there may be no thread left to start
+  }
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "loomcard-capsules");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Waits for what is being written, at most {@code ms}. */
+  void stop(long ms) throws InterruptedException {
+    writer.shutdown();
+    writer.awaitTermination(ms, TimeUnit.MILLISECONDS);
   }
 
   /**
@@ -81,7 +97,7 @@ final class Capsules {
     Path folder = stateDir.resolve(FOLDER);
     String name = "capsule-" + NAME.format(Instant.ofEpochMilli(clock.epochMs() + nowMs)) + "-"
         + kind + ".zip";
-    later.accept(() -> write(folder, name, about, applied, lines));
+    writer.execute(() -> write(folder, name, about, applied, lines));
   }
 
   private String about(String kind, String reason, AppliedConfig applied, String process) {

@@ -75,9 +75,12 @@ public final class ConfigSwap {
     return state.compareAndSet(WAITING, APPLYING);
   }
 
-  /** Whether the round thread has taken it, and therefore will finish it. */
-  boolean hasBegun() {
-    return state.get() == APPLYING;
+  /**
+   * Prevents that it begins; returns false when the round thread has taken it, and therefore will
+   * finish it.
+   */
+  boolean giveUp() {
+    return state.compareAndSet(WAITING, GIVEN_UP);
   }
 
   /** Whether a requester still waits for it. */
@@ -115,7 +118,7 @@ public final class ConfigSwap {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      state.compareAndSet(WAITING, GIVEN_UP);
+      giveUp();
       return ConfigSwapResult.plain(ConfigSwapResult.Outcome.UNAVAILABLE, "interrupted", governing);
     } catch (ExecutionException e) {
       throw new IllegalStateException(e.getCause());
@@ -123,7 +126,7 @@ public final class ConfigSwap {
   }
 
   private ConfigSwapResult giveUp(Step late, AppliedConfig governing) {
-    if (!state.compareAndSet(WAITING, GIVEN_UP)) {
+    if (!giveUp()) {
       return result.join();
     }
     return ConfigSwapResult.plain(ConfigSwapResult.Outcome.UNAVAILABLE,

@@ -83,8 +83,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     this.stalled = new StalledQueues(config, scheduler, counters, rounds.reasons(),
         reason -> keepCapsule("stalled", reason));
     this.explanations = new Explanations(config, rounds, scheduler, throttle::signal);
-    this.capsules = new Capsules(config.stateDir, clock, rounds.history(), handshake.hello(true),
-        supervisor::runLater);
+    this.capsules = new Capsules(config.stateDir, clock, rounds.history(), handshake.hello(true));
     this.swapping = new SwapExecution(scheduler, store, rounds, supervisor, counters, this,
         throttle::signal);
     thread.setDaemon(true);
@@ -110,6 +109,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     swaps.stop();
     supervisor.stop();
     thread.join(10 * IDLE_MS);
+    capsules.stop(config.stateDeadlineMs);
     overdueFallback.stop();
     watchdog.stop();
   }

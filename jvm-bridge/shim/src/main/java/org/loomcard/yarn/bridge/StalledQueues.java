@@ -124,16 +124,23 @@ final class StalledQueues {
   private void endRests(long nowMs) {
     for (QueueStall stall : all()) {
       long allocations = scheduler.allocationsByPolicy(stall.queue);
-      if (resting.contains(stall.queue)) {
+      if (allocations < 0) { // a created queue that was removed
+        resting.remove(stall.queue);
+        forget(stall.queue);
+      } else if (resting.contains(stall.queue)) {
         if (nowMs >= stall.untilMs) {
           resting.remove(stall.queue);
           allocationsBefore.put(stall.queue, allocations);
           LOG.info("Queue {}: its policy is tried again", stall.queue);
         }
       } else if (allocations - allocationsBefore.get(stall.queue) >= GOOD_ALLOCATIONS) {
-        stalls.remove(stall.queue);
-        allocationsBefore.remove(stall.queue);
+        forget(stall.queue);
       }
     }
+  }
+
+  private void forget(String queue) {
+    stalls.remove(queue);
+    allocationsBefore.remove(queue);
   }
 }

@@ -100,7 +100,7 @@ public final class SwapPreparation {
           swap.awaitEnd();
         }
       } catch (InterruptedException e) {
-        if (swap != null && !swap.hasBegun()) {
+        if (swap != null && swap.giveUp()) {
           refuse(swap, STOPPING);
         }
       } catch (Throwable e) { // the next one may work
@@ -126,10 +126,18 @@ public final class SwapPreparation {
           : "no policy process could be started, and only it reads YAML: " + e.getMessage());
       return false;
     }
-    if (!swap.isWanted()) {
-      supervisor.endLater(process);
-      return false;
+    boolean handedOver = false;
+    try {
+      handedOver = swap.isWanted() && prepare(swap, process);
+      return handedOver;
+    } finally {
+      if (!handedOver) {
+        supervisor.endLater(process);
+      }
     }
+  }
+
+  private boolean prepare(ConfigSwap swap, Supervisor.Started process) {
     ConfigSwapResult answer;
     try {
       swap.next("reading the policy file and importing its policies", ANSWER_MS);
@@ -147,7 +155,6 @@ public final class SwapPreparation {
     } catch (PolicyFailureException | MessageException e) {
       answer = failed("compiling the policy file: " + e.getMessage() + "; nothing was changed");
     }
-    supervisor.endLater(process);
     if (stopped) {
       refuse(swap, STOPPING); // the end of its process has nothing to do with it
     }

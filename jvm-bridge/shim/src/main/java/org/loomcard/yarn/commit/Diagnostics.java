@@ -30,8 +30,13 @@ final class Diagnostics {
     }
   }
 
-  /** Whether any is shown. Those of attempts that have ended are removed first. */
+  /** Whether any is shown. */
   boolean isShowing() {
+    return !shown.isEmpty();
+  }
+
+  /** Removes those of attempts that have ended. */
+  void forgetEnded() {
     shown.entrySet().removeIf(each -> {
       LoomcardAttempt attempt = each.getKey();
       if (attempt.isStopped()) {
@@ -39,7 +44,6 @@ final class Diagnostics {
       }
       return attempt.isStopped();
     });
-    return !shown.isEmpty();
   }
 
   /** Removes a sentence, unless something else is shown by now, such as why a queue stalled. */

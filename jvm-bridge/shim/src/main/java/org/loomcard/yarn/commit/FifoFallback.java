@@ -29,7 +29,8 @@ import org.loomcard.yarn.state.LoomcardNode;
  * of priority, nodes by number, near places first. An ask that fits nowhere blocks no other ask.
  *
  * <p>It searches without YARN's lock and takes it only for allocations, at most {@link #SLICE} at a
- * time. A round lasts about {@link #BUDGET_NANOS}. The next round continues where it stopped, so
+ * time. A round lasts about {@link #BUDGET_NANOS}, after the room of the nodes was read. The next
+ * round continues where it stopped, so
  * that every application gets its turn. It begins after a pause of at least the same length. Any
  * thread may call it; only one runs at a time.
  */
@@ -157,7 +158,10 @@ public final class FifoFallback {
   /** Returns the room of all nodes, which is read when the first ask of a round needs it. */
   private FitIndex nodes() {
     if (nodes == null) {
+      long begin = nanoTime.getAsLong();
       nodes = new FitIndex(cluster.nodes(), least, task::room);
+      // On a large cluster it may take the whole budget: then no ask would ever be tried.
+      endNanos += nanoTime.getAsLong() - begin;
     }
     return nodes;
   }
@@ -228,7 +232,7 @@ public final class FifoFallback {
     }
     Search search = new Search(attempt, key, size, near(rows, any, partition));
     search.run();
-    if (search.isExhausted() && any.getRelaxLocality()) {
+    if (search.isExhausted() && any.getRelaxLocality() && !search.wasUnsuitable) {
       if (search.wasForbidden) {
         nowhere.computeIfAbsent(partition, p -> new ExhaustedShapes()).add(size);
       } else {
@@ -275,8 +279,10 @@ public final class FifoFallback {
     private int at;
     private int allocated;
     private boolean done;
-    /** Whether a place with room was skipped for another reason, which depends on this attempt. */
+    /** Whether a place with room was skipped since this attempt refuses it. */
     private boolean wasForbidden;
+    /** Whether one was skipped for a reason that may not hold for the attempt's other asks. */
+    private boolean wasUnsuitable;
 
     private Search(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
         List<FreeNode> places) {
@@ -344,11 +350,14 @@ public final class FifoFallback {
           place.readAgain();
           at++;
           break;
+        case ReasonCodes.BLACKLISTED:
+          wasForbidden = true;
+          at++;
+          break;
         case ReasonCodes.NODE_RESERVED:
         case ReasonCodes.LABEL:
-        case ReasonCodes.BLACKLISTED:
         case ReasonCodes.LOCALITY:
-          wasForbidden = true;
+          wasUnsuitable = true;
           at++;
           break;
         default:

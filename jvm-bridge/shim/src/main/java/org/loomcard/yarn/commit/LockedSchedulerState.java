@@ -163,7 +163,7 @@ public final class LockedSchedulerState implements SchedulerState {
   @Override
   public long allocationsByPolicy(String queue) {
     LoomcardQueue leaf = tree.find(queue);
-    return leaf == null ? 0 : leaf.allocationsByPolicy();
+    return leaf == null ? -1 : leaf.allocationsByPolicy();
   }
 
   private void forgetHeadroom() {
@@ -269,6 +269,7 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public void diagnoseAll(String sentence) {
+    diagnostics.forgetEnded();
     for (LoomcardApplication application : cluster.applications()) {
       diagnostics.show(application, sentence);
     }
@@ -276,6 +277,7 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public boolean isDiagnosing() {
+    diagnostics.forgetEnded();
     return diagnostics.isShowing();
   }
 }

@@ -122,7 +122,7 @@ public final class PolicyConfigStore {
       return local;
     }
     File path = config.setupPath;
-    String remedy = "; compile one with 'loomcard cluster render' and name it in "
+    String remedy = "; compile one with 'loomcard policy compile' and name it in "
         + BridgeConfig.SETUP_PATH;
     if (path == null) {
       throw new IOException("no policy configuration was applied yet and " + BridgeConfig.SETUP_PATH
@@ -169,7 +169,18 @@ public final class PolicyConfigStore {
   public void apply(AppliedConfig next) throws IOException {
     List<AppliedConfig> before = kept;
     StateWriter.Task undo = () -> restore(before);
-    writer.run(() -> put(next, before), undo);
+    writer.run(() -> {
+      try {
+        put(next, before);
+      } catch (IOException e) { // it may have taken effect: the answer of a store can be lost
+        try {
+          undo.run();
+        } catch (IOException more) {
+          e.addSuppressed(more);
+        }
+        throw e;
+      }
+    }, undo);
     try {
       writer.run(() -> writeFile(next.yaml), () -> { });
     } catch (IOException e) {

@@ -154,15 +154,18 @@ public final class PolicyProcess implements RunningPolicy {
         OrphanProcesses.end(SPARE);
       }
       PrivateFolder folder = PrivateFolder.in(config.stateDir, SPARE);
+      Process process = null;
       PolicyProcess started = null;
       try {
-        started = new PolicyProcess(builder(folder).start(), folder, config.processMaxReplyMb << 20,
-            onEnd);
+        process = builder(folder).start();
+        started = new PolicyProcess(process, folder, config.processMaxReplyMb << 20, onEnd);
         started.awaitReady(config.startDeadlineMs);
         return started;
       } catch (IOException | InterruptedException | RuntimeException | Error e) {
         if (started != null) {
           started.kill();
+        } else if (process != null) { // no memory for the thread that reads its log
+          process.destroyForcibly();
         }
         folder.delete();
         throw e;

@@ -132,7 +132,7 @@ public interface SchedulerState {
     return 0;
   }
 
-  /** Returns how many containers plans placed in a leaf queue since the start. */
+  /** Returns how many containers plans placed in a leaf queue; below 0 if there is none. */
   default long allocationsByPolicy(String queue) {
     return 0;
   }

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import org.junit.Test;
@@ -83,6 +84,29 @@ public class CapsulesTest extends BridgeTestBase {
     Until.waitUntil("a capsule", () -> capsules().length == 1);
     Until.waitUntil("the draft is gone", () -> !Files.exists(torn));
     comesBack();
+  }
+
+  /** A capsule that the disk does not take keeps nothing else from being written. */
+  @Test
+  public void aDiskThatHangsHoldsUpNoSwap() throws Exception {
+    start(false);
+    allocated(2);
+    Path copies = Files.createDirectories(
+        new File(conf.get(BridgeConfig.STATE_DIR), "applied-policies").toPath());
+    Path pipe = copies.resolve("fifo.py"); // a policy in force: the capsule reads its text
+    assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+    signalProcess("KILL");
+    ask(1);
+    comesBack();
+    AtomicReference<ConfigSwapResult> result = new AtomicReference<>();
+    Thread swap = new Thread(() -> result.set(bridge.swap(DRF, "drf.yml", null, 60_000)));
+    swap.setDaemon(true);
+    swap.start();
+    Until.waitUntil("it was swapped", () -> result.get() != null);
+    assertTrue(result.get().toString(), result.get().isApplied());
+    assertEquals("the capsule still waits", 0, capsules().length);
+    Files.write(pipe, new byte[0]);
+    Until.waitUntil("a capsule", () -> capsules().length == 1);
   }
 
   /** A fault that repeats is kept at most once per minute. */

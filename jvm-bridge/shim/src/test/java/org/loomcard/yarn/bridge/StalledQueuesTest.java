@@ -92,6 +92,18 @@ public class StalledQueuesTest {
         queues.all().get(0).untilMs - queues.all().get(0).atMs);
   }
 
+  /** A created queue that was removed when idle is forgotten. */
+  @Test
+  public void aQueueThatIsGoneIsForgotten() throws Exception {
+    scheduler.stalled = Collections.singletonList(ask("root.users.bob"));
+    queues.step(0);
+    assertTrue(queues.isServing());
+    scheduler.allocationsByPolicy = -1;
+    queues.step(LOOK_MS);
+    assertFalse(queues.isServing());
+    assertEquals(Collections.emptyList(), queues.all());
+  }
+
   /** The watchdog looks only as often as needed; a deadline of 0 turns it off. */
   @Test
   public void itIsTimeToLookSixteenTimesADeadline() {

@@ -23,10 +23,14 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.junit.Test;
 import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedScheduler;
+import org.loomcard.yarn.queues.ReasonCodes;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
 
 /** The fallback serves all applications and never keeps YARN's lock for long. */
 public class FifoFallbackTest extends SchedulerTestBase {
@@ -68,9 +72,8 @@ public class FifoFallbackTest extends SchedulerTestBase {
   }
 
   private FifoFallback fallback(AtomicLong clock, long stepNanos) {
-    return new FifoFallback(scheduler.cluster(),
-        new PlanCommitter(scheduler.cluster(), lock, null, scheduler.metrics()),
-        Resource.newInstance(1024, 0), lock, () -> clock.addAndGet(stepNanos));
+    return new FifoFallback(scheduler.cluster(), committer(), Resource.newInstance(1024, 0), lock,
+        () -> clock.addAndGet(stepNanos));
   }
 
   private FifoFallback fallback() {
@@ -159,6 +162,53 @@ public class FifoFallbackTest extends SchedulerTestBase {
     }
     assertEquals(5, allocated);
     assertEquals(5, collect(modest).size());
+  }
+
+  private PlanCommitter committer() {
+    return new PlanCommitter(scheduler.cluster(), lock, null, scheduler.metrics());
+  }
+
+  /** Reading the room of many nodes takes longer than a round may: it serves nevertheless. */
+  @Test
+  public void readingTheNodesLeavesTimeToServe() throws Exception {
+    startRm();
+    first = node("big", 65_536, 64);
+    MockAM am = master();
+    asks(am, 1, 1024);
+    AtomicLong clock = new AtomicLong();
+    PlanCommitter committer = committer();
+    FifoFallback fallback = new FifoFallback(scheduler.cluster(), new FifoFallback.Task() {
+      @Override
+      public long[] room(LoomcardNode node) {
+        clock.addAndGet(2 * FifoFallback.BUDGET_NANOS);
+        return FifoFallback.Task.super.room(node);
+      }
+
+      @Override
+      public String allocate(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+        return committer.allocateByFallback(attempt, key, node);
+      }
+    }, Resource.newInstance(1024, 0), lock, clock::get);
+    assertEquals(10, fallback.round());
+    assertEquals(10, collect(am).size());
+  }
+
+  /** A node that is reserved for one ask of an attempt is still tried for its larger asks. */
+  @Test
+  public void aPlaceThatOneAskMayNotHaveIsTriedForTheOthers() throws Exception {
+    startRm();
+    first = node("big", 65_536, 64);
+    MockAM am = master();
+    am.allocate(Arrays.asList(am.createResourceReq("*", 1024, 1, 5, null),
+        am.createResourceReq("*", 2048, 2, 3, null)), new ArrayList<ContainerId>());
+    rm.drainEvents();
+    PlanCommitter committer = committer();
+    FifoFallback fallback = new FifoFallback(scheduler.cluster(), (attempt, key, node) ->
+        key.getPriority().getPriority() == 1 ? ReasonCodes.NODE_RESERVED
+            : committer.allocateByFallback(attempt, key, node),
+        Resource.newInstance(1024, 0), lock, System::nanoTime);
+    assertEquals(3, fallback.round());
+    assertEquals(3, collect(am).size());
   }
 
   /** Even after a round that had little to do, the next one does not begin at once. */

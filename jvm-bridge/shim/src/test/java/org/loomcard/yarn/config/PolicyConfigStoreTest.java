@@ -4,6 +4,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
+import static org.mockito.Mockito.mock;
 
 import java.io.File;
 import java.io.IOException;
@@ -11,12 +12,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Collections;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.wire.Golden;
+import org.mockito.AdditionalAnswers;
+import org.mockito.stubbing.Answer;
 
 /** What survives a restart of the ResourceManager, and the message if it cannot be read. */
 public class PolicyConfigStoreTest {
@@ -66,7 +70,7 @@ public class PolicyConfigStoreTest {
   /** Without any policy configuration the error names key and command. */
   @Test
   public void saysWhatToDoWithoutAConfig() throws Exception {
-    refused("setup.json: no such file; compile one with 'loomcard cluster render'");
+    refused("setup.json: no such file; compile one with 'loomcard policy compile'");
     conf.unset(BridgeConfig.SETUP_PATH);
     refused("loomcard.setup.path is not set");
   }
@@ -103,6 +107,34 @@ public class PolicyConfigStoreTest {
     } catch (IOException e) {
       assertFalse(file("state/applied.json").exists());
     }
+  }
+
+  /** A write that took effect, though its answer was lost, is undone. */
+  @Test
+  public void undoesAWriteWhoseAnswerIsLost() throws Exception {
+    store().apply(new AppliedConfig(Golden.policyConfig(), 7, "old"));
+    AtomicBoolean loses = new AtomicBoolean();
+    Answer<Object> files = AdditionalAnswers.delegatesTo(
+        new LocalStateStore(new BridgeConfig(conf).stateDir));
+    PolicyConfigStore lossy = new PolicyConfigStore(new BridgeConfig(conf),
+        mock(StateStore.class, call -> {
+          Object answer = files.answer(call);
+          boolean applied = call.getMethod().getName().equals("write")
+              && "applied.json".equals(call.getArgument(0));
+          if (applied && loses.getAndSet(false)) {
+            throw new IOException("the answer is lost");
+          }
+          return answer;
+        }));
+    lossy.load();
+    loses.set(true);
+    try {
+      lossy.apply(new AppliedConfig(Golden.policyConfig(), 8, "new"));
+      fail("applied, though the store refused it");
+    } catch (IOException e) {
+      assertEquals("the answer is lost", e.getMessage());
+    }
+    assertEquals(7, store().load().version);
   }
 
   private void refused(String why) {
