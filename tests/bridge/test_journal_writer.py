@@ -69,7 +69,7 @@ class Written:
     def rounds(self, count: int, size: int = 100) -> None:
         for number in itertools.islice(self.numbers, count):
             if self.journal.wants_segment(self.now_ms):
-                self.journal.open_segment(number, {"state": "x" * 100}, self.now_ms)
+                self.journal.open_segment(number, lambda: {"state": "x" * 100}, self.now_ms)
             self.journal.append(
                 f'["batch",{number},"{"b" * size}"]', f'["plan",{number}]', self.now_ms
             )

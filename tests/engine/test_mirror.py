@@ -161,12 +161,26 @@ def test_an_ended_attempt_leaves_no_refusal():
     engine.add_app(1)
     engine.ask(1, 1)
     engine.round()
-    engine.round()
+    engine.refuse = lambda _: None
+    assert len(engine.round()) == 1
     mirror = engine.session.mirror
     assert {key.attempt for key in mirror.refused} == {1}
     engine.send(r.AttemptRemovedRecord(0, 1, "FAILED"))
     engine.round()
     assert mirror.refused == {}
+
+
+def test_a_changed_priority_changes_the_order():
+    """Also of an application that waits, and of which nothing else changes."""
+    engine = Cluster("fifo", nodes=[(1024, 1)])
+    for app in (1, 2, 3):
+        engine.add_app(app)
+        engine.ask(app, 1)
+    [first] = engine.round()
+    assert first.app == 1
+    engine.send(r.ApplicationChangedRecord(0, 3, 1, 9))
+    engine.complete(first.number)
+    assert [allocated.app for allocated in engine.round()] == [3]
 
 
 def test_a_moved_application_takes_its_use_and_demand_along():

@@ -5,6 +5,7 @@ begins.
 import hashlib
 import json
 import os
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -362,7 +363,7 @@ class KeepsWhatWasSaved:
         return plan, memory
 
     def save(self, memory: dict[str, int]) -> dict[str, int]:
-        return dict(memory)
+        return memory
 
 
 def test_what_was_saved_does_not_change_with_the_memory_made_of_it(tmp_path):
@@ -374,7 +375,7 @@ def test_what_was_saved_does_not_change_with_the_memory_made_of_it(tmp_path):
     cluster.add_app(1)
     cluster.ask(1, 30)
     cluster.round(6_000)
-    saved = dict(cluster.session.mirror.saved)
+    saved = deepcopy(cluster.session.mirror.saved)
     for _ in range(3):
         cluster.complete(min(cluster.containers))
         cluster.round(1, late=True)
@@ -382,6 +383,33 @@ def test_what_was_saved_does_not_change_with_the_memory_made_of_it(tmp_path):
     assert cluster.session.mirror.saved == saved
     cluster.session.journal.close()
     assert replay(tmp_path) == []
+
+
+@register("test-keeps-an-object")
+@dataclass(frozen=True)
+class KeepsAnObject:
+    """Its memory is not plain data, so that no header of a segment can have it."""
+
+    def initial(self, _view: ClusterView, _saved: Any) -> object:
+        return object()
+
+    def decide(self, view: ClusterView, memory: object) -> tuple[Plan, object]:
+        return fill(Plan(view), order=lambda app: app.number), memory
+
+
+def test_a_memory_that_is_not_plain_data_ends_the_journal_alone(tmp_path):
+    """The policies still decide; the journal says whose memory it is."""
+    cluster = Cluster(
+        flat("test-keeps-an-object"), journal=tmp_path, segment_rounds=2, tolerant=True
+    )
+    cluster.add_node(1, 6144, 6)
+    cluster.add_app(1)
+    for count in range(1, 7):
+        cluster.ask(1, 1)
+        assert len(cluster.round()) == 1, count
+    assert "the memory of root.default:test-keeps-an-object: object is not plain data" in (
+        cluster.session.journal.problem
+    )
 
 
 def reports_of(policy: str) -> tuple[list[int], Session]:

@@ -152,7 +152,7 @@ def lines(journal, first, last, now_ms=0):
     """Write rounds of about 10 kB each, as a session does."""
     for number in range(first, last + 1):
         if journal.wants_segment(now_ms):
-            journal.open_segment(number, {"state": "x" * 1000}, now_ms)
+            journal.open_segment(number, lambda: {"state": "x" * 1000}, now_ms)
         journal.append(f'["batch",{number},"{"b" * 5000}"]', f'["plan",{number},"{"p" * 5000}"]',
                        now_ms)  # fmt: skip
 
@@ -201,7 +201,7 @@ def test_a_segment_with_a_large_header_is_continued_until_its_rounds_outweigh_it
     state = "x" * (2 * LARGE_HEADER)
     for number in range(1, 501):
         if journal.wants_segment(0):
-            journal.open_segment(number, {"state": state}, 0)
+            journal.open_segment(number, lambda: {"state": state}, 0)
         journal.append(f'["batch",{number},"{"b" * 10_000}"]', "[]", 0)
     journal.close()
     *whole, _ = [path.stat().st_size for path in segments(tmp_path)]
@@ -212,7 +212,7 @@ def test_a_segment_with_a_large_header_is_continued_until_its_rounds_outweigh_it
 def test_a_limit_too_small_for_one_segment_is_said(tmp_path):
     """In this case nothing is written, and nothing raises."""
     journal = Journal(tmp_path, 1, 10, max_mb=1)
-    journal.open_segment(1, {"state": "x" * (1 << 20)}, 0)
+    journal.open_segment(1, lambda: {"state": "x" * (1 << 20)}, 0)
     assert "a segment begins with 1 MB, the limit for all of them is 1 MB" in journal.problem
     journal.append("[]", "[]", 0)
     assert journal.lost_rounds == 1

@@ -140,8 +140,10 @@ class JournalWriter:
     def _add(self, rounds: list[bytes], size: int) -> None:
         """Write rounds with one call, or otherwise as many whole ones as the disk accepts."""
         left = rounds.copy()
-        if left and not self._broken and self._attempt(self._files.add, b"".join(left)) is None:
-            left.clear()
+        if left and not self._broken:
+            error = self._attempt(lambda: self._files.add(b"".join(left)))
+            if error is None:
+                left.clear()
         while left and not self._broken:
             error = self._attempt(self._files.add, left[0])
             if error is None:

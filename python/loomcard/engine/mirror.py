@@ -133,6 +133,7 @@ class Mirror:
         self.config = None
         self.in_flight = []
         self.changes = ev.Changes()
+        self.refused.clear()
         self.reports_are_read = True
         self.rebuilt = True
 
@@ -249,6 +250,7 @@ class Mirror:
             self._add_event(ev.ApplicationRemoved, record, old, app, "MOVED")
             self._add_event(ev.ApplicationAdded, record, queue, app)
         self.state.move_application(app, queue)
+        self.state.touched(app)  # its priority may decide its place
 
     def _application_removed(self, record: r.ApplicationRemovedRecord) -> None:
         app = self.state.applications[record.application]
@@ -268,8 +270,8 @@ class Mirror:
 
     def _attempt_removed(self, record: r.AttemptRemovedRecord) -> None:
         attempt = self.state.attempts.pop(record.attempt)
-        for key in attempt.asks:
-            self.refused.pop(key, None)
+        for key in [key for key in self.refused if key.attempt == record.attempt]:
+            del self.refused[key]
         self.state.drop_asks(attempt)
         del attempt.application.attempts[record.attempt]
         attempt.application.past_attempts[record.attempt] = attempt

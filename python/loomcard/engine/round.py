@@ -125,7 +125,7 @@ class PolicyTree:
                 faults.append(self._rest(instance, error))
                 continue
             if part is not None:
-                self.mirror.saved[instance.key] = part
+                self.mirror.saved[instance.key] = msgspec.json.decode(text)  # not what may change
                 saved[instance.key] = msgspec.Raw(text.encode())
                 size += len(text)
         return saved

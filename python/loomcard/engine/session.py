@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 
 from loomcard.api.view import RoundTime
+from loomcard.engine.instance import Instance
 from loomcard.engine.mirror import Mirror, UntrustworthyError
 from loomcard.engine.round import PolicyTree
 from loomcard.engine.snapshot import dump, load
 from loomcard.wire import messages as r
 from loomcard.wire.journal import Segment, read_segments, reading
 from loomcard.wire.journal_files import Journal, MakeFiles, SegmentFiles
-from loomcard.wire.plain_data import decode, encode
+from loomcard.wire.plain_data import NotPlainError, decode, encode
 
 SAVED_EVERY_MS = 5_000
 JOURNAL = "journal"
@@ -95,7 +96,7 @@ class Session:
                 journal.close()
             self._last_round = batch.round
             if journal.wants_segment(batch.now_ms):
-                journal.open_segment(batch.round, self._header(), batch.now_ms)
+                journal.open_segment(batch.round, self._header, batch.now_ms)
         plan = self._reply(batch, cuts)
         reply = r.write(plan)
         if journal is not None and not self._cannot_be_replayed():
@@ -170,7 +171,7 @@ class Session:
         return {
             "hello": msgspec.to_builtins(self.hello),
             "mirror": dump(self.mirror),
-            "memory": {str(i.queue.number): encode(i.memory) for i in instances if i.has_memory},
+            "memory": {str(i.queue.number): _plain(i) for i in instances if i.has_memory},
             "timers": {str(number): at_ms for number, at_ms in self.tree.timers.items()},
             "last_saved_ms": self._last_saved_ms,
             "unsaved": self._unsaved,
@@ -217,6 +218,13 @@ class Difference:
     round: int
     journal: str
     replay: str
+
+
+def _plain(instance: Instance) -> Any:
+    try:
+        return encode(instance.memory)
+    except Exception as error:  # also of a set without an order, say
+        raise NotPlainError(f"the memory of {instance.key}: {error}") from error
 
 
 def replay(folder: Path) -> list[Difference]:

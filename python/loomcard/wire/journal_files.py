@@ -185,17 +185,21 @@ class Journal:
             return False
         return not self._is_open or (self._left <= 0 and self._size >= self._least)
 
-    def open_segment(self, first_round: int, header: dict[str, Any], now_ms: int) -> None:
-        """Begin the segment whose first round is ``first_round``."""
+    def open_segment(
+        self, first_round: int, header: Callable[[], dict[str, Any]], now_ms: int
+    ) -> None:
+        """Begin the segment whose first round is ``first_round``. A header that raises, for example
+        since a memory in it is not plain data, counts as one that cannot be written.
+        """
         self.close()
-        line = msgspec.json.encode(["segment", header], order="sorted") + b"\n"
         self._path = self._folder / f"{self._epoch}-{first_round:010d}.jsonl"
         try:
+            line = msgspec.json.encode(["segment", header()], order="sorted") + b"\n"
             if self._most is not None and 2 * len(line) > self._most:
                 raise OSError(f"a segment begins with {len(line) >> 20} MB, the limit for all of "
                               f"them is {self._most >> 20} MB")  # fmt: skip
             self._files.begin(self._path, line)
-        except OSError as error:
+        except Exception as error:  # whatever it is, rounds must go on
             self._fail(error, now_ms)
             return
         self._is_open = True
@@ -246,7 +250,8 @@ class Journal:
         elif free and self._is_open:
             self.problem = None
 
-    def _fail(self, error: OSError, now_ms: int) -> None:
-        self.problem = f"{self._path}: {error.strerror or error}"
+    def _fail(self, error: Exception, now_ms: int) -> None:
+        why = error.strerror if isinstance(error, OSError) else None
+        self.problem = f"{self._path}: {why or error}"
         self._retry_ms = now_ms + RETRY_MS
         self.close()
