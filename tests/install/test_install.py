@@ -113,11 +113,28 @@ def test_installed_twice_and_uninstalled_all_is_as_before(
     assert run(["install", *hadoop]) == 0
     assert "nothing to change" in capsys.readouterr().out
     assert files(tmp_path) == installed
+    assert run(["install", *hadoop, "--policy", "drf"]) == 0
+    assert "nothing to change" in capsys.readouterr().out
     assert run(["doctor", *hadoop[:2]]) == 0, capsys.readouterr().out
     assert run(["uninstall", *hadoop[:2]]) == 0
     assert files(tmp_path) == before
     assert run(["uninstall", *hadoop[:2]]) == 2
     assert "was not installed here" in capsys.readouterr().err
+
+
+def test_another_policy_to_begin_with_replaces_the_first(
+    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A policy that is named is compiled, also where an earlier installation compiled one."""
+    before = files(tmp_path)
+    assert run(["install", *hadoop]) == 0
+    capsys.readouterr()
+    assert run(["install", *hadoop, "--policy", "drf"]) == 0
+    setup = tmp_path / "conf" / "loomcard-setup.json"
+    assert f"write {setup}: drf" in capsys.readouterr().out
+    assert '"policy":"drf"' in setup.read_text()
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert files(tmp_path) == before
 
 
 def test_uninstall_keeps_what_was_changed_since(hadoop: list[str], tmp_path: Path) -> None:

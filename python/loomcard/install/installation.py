@@ -46,12 +46,17 @@ class Wishes:
     """A folder of jars on the ResourceManager's class path."""
     state_dir: Path
     """For the policy, its journal and its secret; the ResourceManager's user owns it."""
-    policy: str = "fifo"
-    """The policy at the first start: a policy's name or a YAML file; not used if one was compiled
-    before.
+    policy: str | None = None
+    """The policy at the first start: a policy's name or a YAML file; None: the one that was compiled
+    before, otherwise fifo.
     """
     python: str = sys.executable
     """The interpreter of the policy process."""
+
+    @property
+    def first_policy(self) -> str:
+        """The policy to compile."""
+        return self.policy or "fifo"
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,6 @@ def plan(wishes: Wishes) -> Plan:
     jars = {jar: wishes.jar_dir / jar.name for jar in shim_jars()}
     ours = {each.name for each in jars}
     _refuse_theirs(jars, record)
-    setup = wishes.conf_dir / SETUP
     return Plan(
         wishes,
         before,
@@ -133,8 +137,17 @@ def plan(wishes: Wishes) -> Plan:
         _all_changes(site, first, changes),
         {source: target for source, target in jars.items() if not _same(source, target)},
         [jar for jar in wishes.jar_dir.glob("loomcard-yarn-*.jar") if jar.name not in ours],
-        None if setup.exists() else compiled_policy(wishes.policy)["setup.json"],
+        _setup(wishes),
     )
+
+
+def _setup(wishes: Wishes) -> str | None:
+    """Return the compiled policy configuration to write; None: the one that is there stays."""
+    file = wishes.conf_dir / SETUP
+    if file.exists() and wishes.policy is None:
+        return None
+    compiled: str = compiled_policy(wishes.first_policy)["setup.json"]
+    return None if file.exists() and file.read_bytes() == compiled.encode() else compiled
 
 
 def _wanted(wishes: Wishes, present: HadoopConf) -> dict[str, str]:

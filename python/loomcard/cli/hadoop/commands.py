@@ -39,7 +39,13 @@ JarDir = Annotated[
 StateDir = Annotated[
     Path, typer.Option(help="For policy, journal and secret; the RM's user owns it.")
 ]
-Policy = Annotated[str, typer.Option(help="A policy's name, or a YAML file, to begin with.")]
+Policy = Annotated[
+    str | None,
+    typer.Option(
+        help="A policy's name, or a YAML file, to begin with."
+        " Default: that of an earlier installation, otherwise fifo."
+    ),
+]
 Python = Annotated[str, typer.Option(help="Python of the policy process. Default: this one.")]
 Asked = Annotated[
     str | None,
@@ -67,7 +73,7 @@ def install(
     hadoop_conf: HadoopConf,
     jar_dir: JarDir = None,
     state_dir: StateDir = Path("/var/lib/loomcard"),
-    policy: Policy = "fifo",
+    policy: Policy = None,
     python: Python = sys.executable,
     rm: Asked = None,
     dry_run: DryRun = False,
@@ -113,11 +119,11 @@ def _show(planned: installation.Plan) -> None:
         typer.echo(f"remove {target}")
     if planned.setup is not None:
         file = planned.wishes.conf_dir / installation.SETUP
-        typer.echo(f"write {file}: {planned.wishes.policy}")
+        typer.echo(f"write {file}: {planned.wishes.first_policy}")
 
 
 def _refuse_an_outage(planned: installation.Plan, known: Running | None, *, force: bool) -> None:
-    conf_dir, policy = planned.wishes.conf_dir, planned.wishes.policy
+    conf_dir, policy = planned.wishes.conf_dir, planned.wishes.first_policy
     governing = queues.governing(planned.conf, planned.setup, f"the policy {policy}")
     before = hadoop.read(conf_dir).get(installation.SCHEDULER_KEY)
     found: list[Check] = [
