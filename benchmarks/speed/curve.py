@@ -21,10 +21,12 @@ BASE = {
     "nodes": 1000, "slots": 40, "applications": 200, "queues": 4, "shapes": 1, "warm_s": 30,
     "windows": 3, "window_s": 5, "paced_windows": 0, "light_windows": 0,
 }  # fmt: skip
-"""Most points change one number of this load; those with 10,000 nodes have fewer slots on each."""
+"""Each point changes one number of this load. The cluster has 40,000 slots, however many nodes it has;
+400 queues and 100 sizes need more applications.
+"""
 POINTS: tuple[dict[str, int], ...] = (
     {},
-    {"nodes": 100},
+    {"nodes": 100, "slots": 400},
     {"nodes": 10_000, "slots": 4},
     {"applications": 20},
     {"applications": 2_000},

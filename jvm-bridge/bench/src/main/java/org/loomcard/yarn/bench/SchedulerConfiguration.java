@@ -12,6 +12,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler;
 import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 
 /** The configuration of a ResourceManager for each of the schedulers that are compared. */
 final class SchedulerConfiguration {
@@ -50,6 +51,7 @@ final class SchedulerConfiguration {
           + ": expected capacity, capacity-async, fair, loomcard or loomcard-watched");
     }
     settings.configuration.forEach(conf::set);
+    ResourceUtils.resetResourceTypes(conf); // read before, with the largest amounts of the defaults
     return conf;
   }
 
