@@ -19,7 +19,7 @@ from loomcard.advanced import Dag
 
 @dataclass(frozen=True)
 class Clairvoyant(WeighsWork):
-    """Serve the application first that the whole cluster could finish soonest; a bound for reports.
+    """Serve the application first that the whole cluster could finish soonest, for comparison.
 
     Needs the hint LOOMCARD_DAG; applications without it come last. Each call looks at every running
     container of every application: slow if there are many.
