@@ -21,8 +21,8 @@ BASE = {
     "nodes": 1000, "slots": 40, "applications": 200, "queues": 4, "shapes": 1, "warm_s": 30,
     "windows": 3, "window_s": 5, "paced_windows": 0, "light_windows": 0,
 }  # fmt: skip
-"""Each point changes one number of this load. The cluster has 40,000 slots, however many nodes it has;
-400 queues and 100 sizes need more applications.
+"""Each point changes one number of this load. The cluster has 40,000 slots, however many nodes it
+has; 400 queues and 100 sizes need more applications.
 """
 POINTS: tuple[dict[str, int], ...] = (
     {},
@@ -38,9 +38,9 @@ POINTS: tuple[dict[str, int], ...] = (
     {"shapes": 100, "applications": 400},
     {},
 )
-"""In the order in which they are measured. The base comes again, to show how the machine changes."""
+"""In the order in which they are measured. The base comes again: a machine's speed changes."""
 OURS = ("scheduler", "round", "python")
-"""The groups of threads that schedule; masters, dispatcher and collector have costs of their own."""
+"""The groups of threads that schedule. Masters, dispatcher and collector have their own costs."""
 
 
 class Point(msgspec.Struct, frozen=True):

@@ -391,6 +391,7 @@ def test_an_ask_waits_no_longer_because_policies_are_swapped(
 
     until(swapped_until_its_queue_stalls, "its queue has stalled")
     cluster.rest.apply_policy(FIFO, "fifo.yml")
+    assert status(cluster)["bridge"]["stalled"] == []
     succeeded(cluster, job)
 
 

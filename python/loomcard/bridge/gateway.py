@@ -171,7 +171,7 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
         while not self.is_shutdown:
             try:
                 self._serve_once(listening)
-            except (OSError, ValueError, RuntimeError):  # it was closed, or no file or thread is left
+            except (OSError, ValueError, RuntimeError):  # closed, or no file or thread is left
                 if not self.is_shutdown:
                     log("error", "gateway", traceback=error_text.trace())
                     time.sleep(ACCEPT_TIMEOUT_S)

@@ -47,8 +47,8 @@ class Wishes:
     state_dir: Path
     """For the policy, its journal and its secret; the ResourceManager's user owns it."""
     policy: str | None = None
-    """The policy at the first start: a policy's name or a YAML file; None: the one that was compiled
-    before, otherwise fifo.
+    """The policy at the first start: a policy's name or a YAML file; None: the one compiled before,
+    otherwise fifo.
     """
     python: str = sys.executable
     """The interpreter of the policy process."""
