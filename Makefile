@@ -172,7 +172,7 @@ $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.compiled
 bench: ready $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; half an hour; the last line is JSON
 	@$(ON_LINE) $(BIN)/python -m benchmarks.speed.bridge --python .venv-compiled/bin/python
 
-bench-curve: ready $(COMPILED)  ## what the CPU of an allocation grows with: nodes, applications, queues, sizes of asks; some 20 minutes; the last line is JSON
+bench-curve: ready $(COMPILED)  ## what the CPU of an allocation grows with: nodes, applications, queues, sizes of asks; some 15 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.curve --python .venv-compiled/bin/python
 
 bench-gate: ready $(COMPILED)  ## does the head use more CPU for an allocation or a simulated task than COMMIT=...? some 20 minutes; exits 1 beyond 5 %

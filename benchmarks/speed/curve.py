@@ -29,6 +29,7 @@ POINTS: tuple[dict[str, int], ...] = (
     {"nodes": 100, "slots": 400},
     {"nodes": 10_000, "slots": 4},
     {"applications": 20},
+    {"applications": 400},
     {"applications": 2_000},
     {"applications": 10_000},
     {},
