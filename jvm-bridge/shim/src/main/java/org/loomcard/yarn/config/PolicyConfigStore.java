@@ -66,7 +66,7 @@ public final class PolicyConfigStore {
     all.add(0, last);
     if (text == null && store.isShared()) {
       AppliedConfig first = last;
-      writer.run(() -> store.write(APPLIED, first.json()), () -> { });
+      writer.run(() -> store.write(APPLIED, first.json()));
     }
     kept = Collections.unmodifiableList(all);
     written = text != null || store.isShared();
@@ -168,25 +168,10 @@ public final class PolicyConfigStore {
    */
   public void apply(AppliedConfig next) throws IOException {
     List<AppliedConfig> before = kept;
-    StateWriter.Task undo = () -> restore(before);
     writer.run(() -> {
-      try {
-        put(next, before);
-      } catch (IOException e) { // it may have taken effect: the answer of a store can be lost
-        try {
-          undo.run();
-        } catch (IOException more) {
-          e.addSuppressed(more);
-        }
-        throw e;
-      }
-    }, undo);
-    try {
-      writer.run(() -> writeFile(next.yaml), () -> { });
-    } catch (IOException e) {
-      writer.run(undo, undo);
-      throw e;
-    }
+      put(next, before);
+      writeFile(next.yaml);
+    }, () -> restore(before));
     written = true;
     List<AppliedConfig> after = new ArrayList<>(before);
     after.add(0, next);
@@ -205,7 +190,7 @@ public final class PolicyConfigStore {
   public void keepCreated(PolicyConfig inForce) {
     String paths = JsonText.quoteAll(new StringBuilder(), inForce.created()).toString();
     try {
-      writer.run(() -> store.write(CREATED, paths), () -> { });
+      writer.run(() -> store.write(CREATED, paths));
     } catch (IOException e) {
       LOG.warn("The created queues cannot be kept in {}: {}", store.place(CREATED), e.toString());
     }
@@ -235,7 +220,7 @@ public final class PolicyConfigStore {
             Files.deleteIfExists(copies.toPath().resolve(name));
           }
         }
-      }, () -> { });
+      });
     } catch (IOException e) {
       LOG.warn("Old texts of policies in {} cannot be removed: {}", copies, e.toString());
     }
@@ -274,7 +259,7 @@ public final class PolicyConfigStore {
 
   private void forget(AppliedConfig old) {
     try {
-      writer.run(() -> store.delete(pastName(old)), () -> { });
+      writer.run(() -> store.delete(pastName(old)));
     } catch (IOException e) {
       LOG.warn("{} cannot be removed: {}", store.place(pastName(old)), e.toString());
     }
@@ -315,7 +300,7 @@ public final class PolicyConfigStore {
     }
     String whole = text.append('}').toString();
     try {
-      writer.run(() -> store.write(SAVED, whole), () -> { });
+      writer.run(() -> store.write(SAVED, whole));
     } catch (IOException e) {
       LOG.error("Cannot keep the policies' saved parts in {}: {}", store.place(SAVED),
           e.toString());

@@ -36,15 +36,29 @@ final class StateWriter {
     executor.allowCoreThreadTimeOut(true);
   }
 
+  /** Does the same as {@link #run(Task, Task)} for a task of which nothing need be undone. */
+  void run(Task task) throws IOException {
+    run(task, () -> { });
+  }
+
   /**
    * Runs {@code task} and waits for it.
    *
-   * @param undo run after a task whose end was not seen in time, before anything else is written
+   * @param undo run after a task that failed, since it may have taken effect in part or the answer
+   *     of a store was lost, and after one whose end was not seen in time; before anything else is
+   *     written
    * @throws IOException the one that the task threw, or one that says that its end was not seen in
    *     time
    */
   void run(Task task, Task undo) throws IOException {
-    Future<?> done = submit(task);
+    Future<?> done = submit(() -> {
+      try {
+        task.run();
+      } catch (IOException | RuntimeException e) {
+        undoAfter(undo);
+        throw e;
+      }
+    });
     try {
       done.get(deadlineMs, TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
@@ -67,13 +81,15 @@ final class StateWriter {
    */
   private void giveUp(Future<?> task, Task undo) throws IOException {
     task.cancel(false);
-    submit(() -> {
-      try {
-        undo.run();
-      } catch (IOException e) {
-        LOG.error("What was given up could not be undone; check it after the next restart", e);
-      }
-    });
+    submit(() -> undoAfter(undo));
+  }
+
+  private static void undoAfter(Task undo) {
+    try {
+      undo.run();
+    } catch (IOException | RuntimeException e) {
+      LOG.error("What was given up could not be undone; check it after the next restart", e);
+    }
   }
 
   private Future<?> submit(Task task) throws IOException {
