@@ -139,7 +139,7 @@ golden: $(VENV)/.made  ## every policy decides again what tests/golden/journals 
 mutants: $(VENV)/.mutants  ## do tests notice small changes of the core? MODULE=model/placement one module, SAMPLE=60 SEED=1 a sample, WRITE=1 into the docs; a run that was cut goes on
 	@$(BIN)/python tests/mutants.py $(foreach module,$(MODULE),'$(module)') $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
 
-wheel: ready $(LINE_2_7) $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md)
+wheel: ready $(LINE_2_7) $(CLASS_PATH) $(if $(LOOMCARD_COMPILED),$(VENV)/.compiled)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md); LOOMCARD_COMPILED=1 compiles the hot path
 	@rm -f $(DIST)/loomcard-*.whl
 	@$(BIN)/hatchling build -t wheel -d $(DIST) >/dev/null
 	@ls $(DIST)/loomcard-*.whl
@@ -184,7 +184,7 @@ locks: ready  ## the longest holds of the scheduler's lock, with one user at eve
 agreement: ready  ## the simulator beside real YARN, ours beside YARN's own; 45 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.agreement
 
-papers-reality: ready  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON
+papers-reality: ready  ## the four papers' policies on real YARN, beside their papers; some three hours; the last line is JSON
 	@$(BIN)/python -m benchmarks.papers_on_yarn
 
 bench-import: $(VENV)/.made  ## CPU time of `import loomcard` and of each --help beside importing typer and rich; some minutes; the last line is JSON

@@ -1,5 +1,5 @@
-"""The combined card (policies/organisations.yml) beside each paper's own policy, on that paper's
-headline workload, in the simulator or on a real ResourceManager.
+"""All four papers in one configuration (policies/organisations.yml) beside each paper's own policy,
+on that paper's headline workload, in the simulator or on a real ResourceManager.
 
     python -m benchmarks.combined_card [--seeds 20] [--only dress] [--on yarn]
 

@@ -1,4 +1,4 @@
-"""Tests of the combined card's benchmark."""
+"""Tests of the benchmark of all four papers in one configuration."""
 
 from pathlib import Path
 

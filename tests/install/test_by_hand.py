@@ -197,7 +197,9 @@ def hadoop(tmp_path: Path) -> Iterator[Hadoop]:
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 def test_installed_swapped_and_back_at_stock(hadoop: Hadoop) -> None:
-    """Install, a job, another policy, a job, uninstall; then the stock scheduler runs a job."""
+    """Install, a job, another policy, a job, the first policy again, uninstall; then the stock
+    scheduler runs a job.
+    """
     files = {each.name: each.read_bytes() for each in hadoop.conf.iterdir()}
     conf, rm = ["--hadoop-conf", str(hadoop.conf)], ["--rm", hadoop.web]
     places = ["--jar-dir", str(hadoop.lib), "--state-dir", str(hadoop.state)]
@@ -220,6 +222,8 @@ def test_installed_swapped_and_back_at_stock(hadoop: Hadoop) -> None:
     allocations = hadoop.rest.scheduler()["schedulerInfo"]["allocations"]
     assert allocations["policy"] >= 8
     assert allocations["fallback"] == 0
+    back = loomcard(hadoop, "policy", "rollback", *rm, "--token-file", str(token))
+    assert "applied as version 3" in back
     hadoop.stop()
     loomcard(hadoop, "uninstall", *conf)
     assert {each.name: each.read_bytes() for each in hadoop.conf.iterdir()} == files

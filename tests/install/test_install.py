@@ -101,9 +101,13 @@ def test_a_dry_run_shows_the_change_alone(
 def test_installed_twice_and_uninstalled_all_is_as_before(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second time changes nothing; uninstall restores the earlier bytes."""
+    """The second time changes nothing; uninstall restores the earlier bytes. In the state folder,
+    which stays, is the policy's text.
+    """
     before = files(tmp_path)
     assert run(["install", *hadoop, "--policy", "drf"]) == 0
+    text = (tmp_path / "state" / "policy.yml").read_bytes()
+    assert b"policy: drf" in text
     site = properties((tmp_path / "conf" / "yarn-site.xml").read_bytes())
     assert site[KEY] == "org.loomcard.yarn.LoomcardScheduler"
     assert json.loads(Path(site["loomcard.setup.path"]).read_text())["hash"]
@@ -117,7 +121,7 @@ def test_installed_twice_and_uninstalled_all_is_as_before(
     assert "nothing to change" in capsys.readouterr().out
     assert run(["doctor", *hadoop[:2]]) == 0, capsys.readouterr().out
     assert run(["uninstall", *hadoop[:2]]) == 0
-    assert files(tmp_path) == before
+    assert files(tmp_path) == before | {"state/policy.yml": text}
     assert run(["uninstall", *hadoop[:2]]) == 2
     assert "was not installed here" in capsys.readouterr().err
 
@@ -125,16 +129,34 @@ def test_installed_twice_and_uninstalled_all_is_as_before(
 def test_another_policy_to_begin_with_replaces_the_first(
     hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A policy that is named is compiled, also where an earlier installation compiled one."""
+    """A policy that is named is compiled, also where an earlier installation compiled one; the
+    text before is kept.
+    """
     before = files(tmp_path)
     assert run(["install", *hadoop]) == 0
+    policy = tmp_path / "state" / "policy.yml"
+    first = policy.read_bytes()
     capsys.readouterr()
     assert run(["install", *hadoop, "--policy", "drf"]) == 0
     setup = tmp_path / "conf" / "loomcard-setup.json"
     assert f"write {setup}: drf" in capsys.readouterr().out
     assert '"policy":"drf"' in setup.read_text()
+    second, former = policy.read_bytes(), policy.with_name("policy.yml.previous")
+    assert b"policy: drf" in second
+    assert former.read_bytes() == first
     assert run(["uninstall", *hadoop[:2]]) == 0
-    assert files(tmp_path) == before
+    kept = {"state/policy.yml": second, "state/policy.yml.previous": first}
+    assert files(tmp_path) == before | kept
+
+
+def test_the_text_of_an_applied_policy_stays(hadoop: list[str], tmp_path: Path) -> None:
+    """Otherwise a refresh of the queues would go back to the policy of the installation."""
+    assert run(["install", *hadoop]) == 0
+    policy = tmp_path / "state" / "policy.yml"
+    policy.write_text("version: 1\nkind: policy\npolicy: fair\n")
+    (tmp_path / "state" / "applied.json").write_text("{}")
+    assert run(["install", *hadoop, "--policy", "drf", "--force"]) == 0
+    assert "policy: fair" in policy.read_text()
 
 
 def test_uninstall_keeps_what_was_changed_since(hadoop: list[str], tmp_path: Path) -> None:
@@ -240,7 +262,7 @@ def test_a_torn_record_is_named(
     assert "not what `loomcard install` wrote" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("at", range(6))
+@pytest.mark.parametrize("at", range(7))
 def test_a_disk_that_fills_up_leaves_nothing_behind(
     at: int,
     hadoop: list[str],
@@ -306,6 +328,26 @@ def test_an_older_jar_gives_way(hadoop: list[str], tmp_path: Path) -> None:
     old.write_bytes(b"old")
     assert run(["install", *hadoop]) == 0
     assert not old.exists()
+
+
+def test_an_upgrade_needs_no_folders(
+    hadoop: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jars and state stay where they are; jars that go elsewhere leave the folder before."""
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    assert run(["install", *hadoop]) == 0
+    installed = files(tmp_path)
+    (tmp_path / "lib" / "loomcard-yarn-0.0.1.jar").write_bytes(b"old")
+    assert run(["install", *hadoop[:2]]) == 0
+    assert files(tmp_path) == installed
+    home = tmp_path / "share" / "hadoop" / "yarn" / "lib"
+    home.mkdir(parents=True)
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    assert run(["install", *hadoop[:2]]) == 0
+    assert not list((tmp_path / "lib").iterdir())
+    assert len(list(home.iterdir())) == 2
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert not list(home.iterdir())
 
 
 def test_the_doctor_names_what_is_missing(

@@ -1,5 +1,6 @@
-"""The combined card, policies/organisations.yml: each of its four parts acts. Without one of
-them, the figure that its paper improves is worse, on a small workload of two organisations.
+"""All four papers in one configuration, policies/organisations.yml: each of its four parts acts.
+Without one of them, the figure that its paper improves is worse, on a small workload of two
+organisations.
 """
 
 from collections.abc import Callable
@@ -69,7 +70,7 @@ def idle_reduces(record: RunRecord) -> float:
 
 @pytest.fixture(scope="module")
 def whole() -> RunRecord:
-    """Return the run under the whole card."""
+    """Return the run under the whole configuration."""
     return run(SMALL)
 
 

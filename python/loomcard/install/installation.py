@@ -78,6 +78,15 @@ class Plan:
     """Jars of an earlier version, which are removed."""
     setup: str | None
     """The compiled policy configuration to write; None: there is one already."""
+    policy_files: dict[Path, str]
+    """With ``setup``: its text for loomcard.policy.file, and the former text, which is kept beside
+    it. From there the ResourceManager takes the text of version 1, for a rollback.
+    """
+
+    @property
+    def state_dir(self) -> Path:
+        """The state folder that the ResourceManager uses: a key that was set stays."""
+        return Path(self.conf.get("loomcard.state.dir"))
 
     @property
     def diff(self) -> str:
@@ -128,26 +137,55 @@ def plan(wishes: Wishes) -> Plan:
     jars = {jar: wishes.jar_dir / jar.name for jar in shim_jars()}
     ours = {each.name for each in jars}
     _refuse_theirs(jars, record)
+    conf = hadoop_conf.read(wishes.conf_dir, {SITE: after})
+    setup, text = _setup(wishes)
     return Plan(
         wishes,
         before,
         after,
         wanted,
-        hadoop_conf.read(wishes.conf_dir, {SITE: after}),
+        conf,
         _all_changes(site, first, changes),
         {source: target for source, target in jars.items() if not _same(source, target)},
-        [jar for jar in wishes.jar_dir.glob("loomcard-yarn-*.jar") if jar.name not in ours],
-        _setup(wishes),
+        _old_jars(wishes.jar_dir, ours, record),
+        setup,
+        {} if setup is None else _policy_files(conf, text),
     )
 
 
-def _setup(wishes: Wishes) -> str | None:
-    """Return the compiled policy configuration to write; None: the one that is there stays."""
+def _old_jars(jar_dir: Path, ours: set[str], record: dict[str, Any]) -> list[Path]:
+    """Return the scheduler's jars of another version in the folder, and the jars that an earlier
+    installation put elsewhere, where they might be found first.
+    """
+    before = map(Path, record.get("jars", ()))
+    elsewhere = [jar for jar in before if jar.parent != jar_dir and jar.exists()]
+    here = jar_dir.glob("loomcard-yarn-*.jar")
+    return [*(jar for jar in here if jar.name not in ours), *elsewhere]
+
+
+def _setup(wishes: Wishes) -> tuple[str | None, str]:
+    """Return the compiled policy configuration to write, and its text; None: the one that is there
+    stays.
+    """
     file = wishes.conf_dir / SETUP
     if file.exists() and wishes.policy is None:
-        return None
-    compiled: str = compiled_policy(wishes.first_policy)["setup.json"]
-    return None if file.exists() and file.read_bytes() == compiled.encode() else compiled
+        return None, ""
+    made = compiled_policy(wishes.first_policy)
+    compiled, text = made["setup.json"], made["policy.yml"]
+    same = file.exists() and file.read_bytes() == compiled.encode()
+    return None if same else compiled, text
+
+
+def _policy_files(conf: HadoopConf, text: str) -> dict[Path, str]:
+    """Return what to write at loomcard.policy.file and beside it, as the ResourceManager does when
+    it applies a configuration; nothing if it has applied one, whose text is there.
+    """
+    file, state = Path(conf.get("loomcard.policy.file")), Path(conf.get("loomcard.state.dir"))
+    if (state / "applied.json").exists() or (file.parent != state and not file.parent.is_dir()):
+        return {}
+    old = file.read_text("utf-8") if file.exists() else text
+    kept = {} if old == text else {file.with_name(f"{file.name}.previous"): old}
+    return {**kept, file: text}
 
 
 def _wanted(wishes: Wishes, present: HadoopConf) -> dict[str, str]:
@@ -210,11 +248,12 @@ def apply(planned: Plan) -> None:
     files |= {target: source.read_bytes() for source, target in planned.jars.items()}
     if planned.setup is not None:
         files[conf_dir / SETUP] = planned.setup.encode()
+        files |= {file: text.encode() for file, text in planned.policy_files.items()}
     files[conf_dir / SITE] = planned.after
     undo: list[Callable[[], object]] = []
     try:
-        for folder in _missing(wishes.state_dir):
-            folder.mkdir(mode=0o700 if folder == wishes.state_dir else 0o755)
+        for folder in _missing(planned.state_dir):
+            folder.mkdir(mode=0o700 if folder == planned.state_dir else 0o755)
             undo.append(folder.rmdir)
         for file, data in files.items():
             undo.append(_undo(file))
@@ -225,7 +264,7 @@ def apply(planned: Plan) -> None:
                 step()
         raise
     for jar in planned.old_jars:
-        jar.unlink()
+        jar.unlink(missing_ok=True)
 
 
 def _missing(folder: Path) -> list[Path]:

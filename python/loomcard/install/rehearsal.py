@@ -175,7 +175,7 @@ def _lay_out(planned: Plan, folder: Path) -> None:
     (conf / "log4j.properties").write_text(_LOG4J)
     for name in _NO_SINKS:
         (conf / name).touch()
-    state = Path(planned.conf.get("loomcard.state.dir"))
+    state = planned.state_dir
     for found in (*state.glob("*.json"), *state.glob("policy.yml"), state / "applied-policies"):
         if found.is_dir():
             shutil.copytree(found, folder / "state" / found.name)

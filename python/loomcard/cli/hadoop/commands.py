@@ -33,7 +33,7 @@ JarDir = Annotated[
     Path | None,
     typer.Option(
         help="A folder on the ResourceManager's class path."
-        " Default: $HADOOP_HOME/share/hadoop/yarn/lib."
+        " Default: $HADOOP_HOME/share/hadoop/yarn/lib, otherwise that of the installation before."
     ),
 ]
 StateDir = Annotated[
@@ -83,10 +83,10 @@ def install(
     """Make Loomcard the scheduler of an existing Hadoop; show the change of yarn-site.xml."""
     installation.read_site(hadoop_conf)  # report a wrong folder first, before what else is missing
     if jar_dir is None:
-        home = os.environ.get("HADOOP_HOME")
-        if home is None:
+        home, before = os.environ.get("HADOOP_HOME"), installation.read_record(hadoop_conf)
+        if home is None and not before:
             raise SiteFileError("where do the jars go?", "set HADOOP_HOME, or give --jar-dir")
-        jar_dir = Path(home) / JARS
+        jar_dir = Path(home) / JARS if home is not None else Path(before["jar_dir"])
     planned = installation.plan(
         installation.Wishes(
             hadoop_conf.absolute(), jar_dir.absolute(), state_dir.absolute(), policy, python
@@ -106,6 +106,7 @@ def install(
         return
     installation.apply(planned)
     typer.echo(f"installed; the file before: {hadoop_conf / installation.BACKUP}")
+    state_dir = planned.state_dir
     if os.geteuid() == 0 and state_dir.stat().st_uid == 0:
         typer.echo(f"give the ResourceManager's user its folder: chown -R yarn: {state_dir}")
     typer.echo("restart the ResourceManager, then: loomcard doctor --rm http://HOST:8088")
@@ -120,6 +121,8 @@ def _show(planned: installation.Plan) -> None:
     if planned.setup is not None:
         file = planned.wishes.conf_dir / installation.SETUP
         typer.echo(f"write {file}: {planned.wishes.first_policy}")
+    for file in planned.policy_files:
+        typer.echo(f"write {file}")
 
 
 def _refuse_an_outage(planned: installation.Plan, known: Running | None, *, force: bool) -> None:
