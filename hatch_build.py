@@ -51,6 +51,8 @@ setup(name="loomcard", packages=[], ext_modules=extensions, script_args=commands
 class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
     """Adds the files of `SHIPPED` that are there; the jars where Maven has built them (make wheel)."""
 
+    built: TemporaryDirectory[str] | None = None  # of the C extensions
+
     def dependencies(self) -> list[str]:
         """What a compiled wheel is built with; mypyc reads the types of what the package imports."""
         if not self.is_compiled():
@@ -79,7 +81,7 @@ class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Called by hatchling when the wheel is there."""
-        if self.is_compiled():
+        if self.built is not None:
             self.built.cleanup()
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

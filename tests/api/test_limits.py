@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from compiled import config, queue
+from loomcard.model.state import ClusterState
 from loomcard.testing.cluster import Cluster
 
 
@@ -88,3 +89,49 @@ def test_limits_of_an_inner_queue_bind_its_children_together():
         engine.add_app(app, queue=leaf)
         engine.ask(app, 8)
     assert Counter(g.attempt for g in engine.round()) == {1: 2, 2: 2}
+
+
+@pytest.mark.parametrize("policy", ["fifo", "drf", "fair", "capacity"])
+@pytest.mark.parametrize(
+    ("bound", "is_am", "reason"),
+    [
+        ({"am_share_ppm": 250_000}, True, "AM_LIMIT"),
+        ({"maximum_running_applications": 2}, True, "RUNNING_LIMIT"),
+        ({"maximum": {"ppm": 250_000}}, False, "QUEUE_MAX"),
+    ],
+)
+def test_a_round_does_not_look_at_each_application_behind_a_limit(
+    policy, bound, is_am, reason, monkeypatch
+):
+    """What its queue's limit forbids to all, one application is asked about; all have the reason,
+    also those that waited for room before.
+    """
+    made = Cluster(
+        config(queue("root", "fair"), queue("root.a", policy, **bound), queue("root.b", "fifo")),
+        nodes=[(4096, 4)],
+    )
+    made.add_app(999, "root.b")
+    made.ask(999, 8)
+    made.round()
+    for app in range(1, 101):
+        made.add_app(app, "root.a")
+        made.ask(app, 1, is_am=is_am, priority=0 if is_am else 20)
+    made.round()
+    for number in list(made.containers):
+        made.complete(number)
+    made.round()
+    started = {g.attempt for g in made.containers.values() if g.attempt < 999}
+    assert len(started) == (2 if reason == "RUNNING_LIMIT" else 1)
+    made.end_app(999)
+    made.round()
+    waiting = {made.reasons[key] for key in made.reasons if key[0] not in started}
+    assert waiting == {reason}
+    asked = []
+    limited = ClusterState.limited
+    monkeypatch.setattr(
+        ClusterState, "limited", lambda state, ask: asked.append(ask) or limited(state, ask)
+    )
+    made.add_app(1000, "root.b")
+    made.ask(1000, 1)
+    assert [g.attempt for g in made.round()] == [1000]
+    assert len({ask.application for ask in asked}) < 20

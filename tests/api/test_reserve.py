@@ -388,3 +388,41 @@ def test_who_waits_behind_masters_keeps_no_hold_from_another_queue():
     made.add_app(3, "root.b")
     made.ask(3, 1, (4096, 4))
     assert 3 in [g.app for g in flow(made, RESERVE_AFTER_MS // 1000 + 20)]
+
+
+@pytest.mark.parametrize("parent", ["fair", "capacity", "hdrf"])
+def test_a_queue_that_is_not_first_uses_the_room_reserved_for_it(parent):
+    """Another queue is first and finds no room, because reserved room is for one ask alone."""
+    made = Cluster(
+        parent, nodes=[(4096, 4)] * 4, queues={"a": {"policy": "fifo"}, "b": {"policy": "fifo"}}
+    )
+
+    def on(node: int, attempt: int) -> list[int]:
+        found = made.containers.values()
+        return [g.number for g in found if g.node == node and g.attempt == attempt]
+
+    made.add_app(2, "root.b")
+    made.ask(2, 12, (1024, 1), hosts={"n1": 4, "n2": 4, "n4": 4}, racks={"/r": 12})
+    made.round()
+    made.round(2000)
+    made.add_app(1, "root.a")
+    made.ask(1, 4, (1024, 1), hosts={"n3": 4}, racks={"/r": 4})
+    made.round()
+    made.ask(2, 100_000, (1024, 1))
+    made.round()
+    made.add_app(3, "root.a")
+    made.ask(3, 1, (3072, 1))
+    made.round()
+    while not made.reservations and made.now < 30_000:
+        made.complete(on(2, 2)[0])
+        made.round(500)
+    ((_, reserved),) = made.reservations
+    made.add_app(4, "root.a")  # its queue grows beyond the other one
+    made.ask(4, 6, (1024, 1))
+    elsewhere = [node for node in (1, 2, 4) if node != reserved]
+    while sum(g.attempt == 4 for g in made.containers.values()) < 4:
+        made.complete(next(c for node in elsewhere for c in on(node, 2)))
+        made.round(500)
+    for number in on(reserved, 2)[:3]:
+        made.complete(number)
+    assert [(g.attempt, g.node) for g in made.round(1000)] == [(3, reserved)]

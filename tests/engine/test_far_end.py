@@ -1,8 +1,9 @@
 """The far end of a session: its own state, which a plan changes only when it is carried out."""
 
-from compiled import flat
+from compiled import config, flat, queue
 from loomcard.engine.far_end import FarEnd
 from loomcard.model.objects import AskKey
+from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
 
@@ -38,3 +39,24 @@ def test_what_is_refused_on_purpose_is_asked_for_again():
     assert far_end.needs_round
     assert far_end.carry_out(far_end.next_plan(20)) == []
     assert far_end.outcomes == r.OutcomesRecord(20, 2, 1, [1, 2], [])
+
+
+def test_a_configuration_with_fewer_queues_ends_their_waits():
+    """A wait by a rule is that of a queue's number, which the new tree may lack."""
+    made = Cluster(
+        config(
+            queue("root", "fifo"), queue("root.a", "fifo"), queue("root.b", "fifo"),
+            queue("root.c", "slots", options={"slots_per_node": 1}),
+        ),
+        nodes=[(8192, 8)],
+    )  # fmt: skip
+    made.add_app(1, "root.c")
+    made.ask(1, 2, (1024, 1))
+    made.round(100)
+    made.round(100)
+    assert made.session.mirror.state.rule_waits.rows()
+    made.end_app(1)
+    made.configure(config(queue("root", "fifo"), queue("root.a", "fifo")), made.now)
+    for ms in (100, 70_000, 70_000):
+        made.round(ms)
+    assert len(made.session.mirror.state.node_watchers) <= 1

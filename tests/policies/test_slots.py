@@ -157,3 +157,15 @@ def test_a_slot_is_held_with_the_room():
     engine.round(1000)
     engine.complete(2)
     assert [g.app for g in engine.round(1000)] == [5]
+
+
+def test_all_that_wait_for_a_slot_wait_by_a_stated_rule():
+    """Otherwise the progress watch would find the second ask of a shape stalled."""
+    made = Cluster(flat("slots", slots_per_node=1), nodes=[(8192, 8), (512, 1)])
+    for app in (1, 2, 3):
+        made.add_app(app)
+        made.ask(app, 1, (1024, 1))
+    for _ in range(200):
+        made.round(1000)
+        state = made.session.mirror.state
+        assert any(state.rule_waits.until_ms(each) > made.now for each in state.queues)

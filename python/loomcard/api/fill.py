@@ -17,7 +17,7 @@ from loomcard.api.order_identity import bound_values, described, identity_of
 from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.reserve import RESERVE_AFTER_MS, want_room
-from loomcard.api.serve import Chooser, ExhaustedShapes, report_waiting, serve
+from loomcard.api.serve import Chooser, ExhaustedShapes, report_limited, report_waiting, serve
 from loomcard.api.view import WITHHELD, asks_below
 from loomcard.model.queue import Queue
 from loomcard.model.renamed import argument
@@ -143,6 +143,7 @@ class InOrder(Chooser):
     def report(self, plan: Plan) -> None:
         """Report that applications that changed wait for room."""
         if self.queue.leaf:
+            report_limited(plan, self.index.limited)
             report_waiting(plan, self.index.unreported)
 
     def reserve(self, plan: Plan, after_ms: int) -> None:

@@ -18,7 +18,7 @@ from loomcard.api.lazy_heap import Entry
 from loomcard.api.member_index import MemberIndex, Order
 from loomcard.api.plan import Plan
 from loomcard.api.reserve import RESERVE_AFTER_MS, want_room
-from loomcard.api.serve import Chooser, ExhaustedShapes, report_waiting, serve
+from loomcard.api.serve import Chooser, ExhaustedShapes, report_limited, report_waiting, serve
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Member
@@ -126,6 +126,7 @@ class _Tree(Chooser):
         self._view = view
         self._levels = levels
         self._path: list[Level] = []  # from the root to the level of the one that is next
+        self._last: list[Queue] | None = None  # queues that get a turn although nothing more fits
         self._rules: tuple[Application, Any, Resource | None] | None = None  # of the last one asked
 
     def update(self) -> None:
@@ -135,9 +136,13 @@ class _Tree(Chooser):
             level.update(self._view)
 
     def next(self, full: ExhaustedShapes) -> Any:
-        """Return the first at each level down the tree; set aside queues with nothing to serve."""
-        if full.everything():
-            return None
+        """Return the first at each level down the tree; set aside queues with nothing to serve.
+
+        When nothing more fits, but room is reserved or may be, each queue with a policy of its own
+        gets a turn.
+        """
+        if self._last is not None or full.everything():
+            return self._next_last()
         path, level = self._path, self._levels[self.queue]
         path.clear()
         while True:
@@ -154,9 +159,22 @@ class _Tree(Chooser):
             else:
                 return None
 
+    def _next_last(self) -> Queue | None:
+        """Return the next queue that gets a turn although nothing more fits."""
+        pending = self._view._pending
+        if not pending.state.reservations and not pending.passed_over(RESERVE_AFTER_MS):
+            return None
+        if self._last is None:
+            below = ((level, c) for q, level in self._levels.items() for c in q.children)
+            self._last = [c for level, c in below if c.policy is not None and c in level.entries]
+            self._last.reverse()
+        return self._last.pop() if self._last else None
+
     def allocated(self, chosen: Any, ask: Any) -> None:  # noqa: ARG002
         """Give it, and the queues above it, their new places."""
         self._rules = None
+        if self._last is not None:
+            return  # it was not first; ``update`` gives it its place
         member = chosen
         for level in reversed(self._path):
             level.served(level.order, member)
@@ -165,12 +183,12 @@ class _Tree(Chooser):
 
     def passed(self, chosen: Any, *, forbidden: bool) -> None:
         """Set it aside in its queue."""
-        level = self._path[-1]
-        if chosen in level.entries:
+        if self._last is None and chosen in (level := self._path[-1]).entries:
             level.pass_over(forbidden=forbidden)
 
     def end(self) -> None:
         """Put members that were set aside back in their places."""
+        self._last = None
         for level in self._levels.values():
             level.take_back()
             level.put_back()
@@ -194,13 +212,16 @@ class _Tree(Chooser):
 
     def turn(self, plan: Plan, child: Queue) -> bool:
         """Give the child a turn for one container, or for all if no other member demands any."""
-        level = self._path[-1]
-        alone = not level.one_at_a_time and all(len(each.entries) == 1 for each in self._path)
+        assert child.parent is not None
+        level, path = self._levels[child.parent], self._path
+        alone = not level.one_at_a_time and all(len(each.entries) == 1 for each in path)
         return take_turn(plan, level, child, ALL if alone else 1, level.limit_of(child))
 
     def report(self, plan: Plan) -> None:
         """Report that applications that changed wait for room."""
         for level in self._levels.values():
+            if level.queue.leaf and level.limited:
+                report_limited(plan, level.limited)
             if level.queue.leaf and level.unreported:
                 report_waiting(plan, level.unreported)
 

@@ -47,6 +47,11 @@ class LazyHeap:
             heappop(heap)
         return None
 
+    def members(self) -> list[Any]:
+        """Return what the entries that count stand for, in no certain order."""
+        current = self._current
+        return [entry[-1] for entry in self._heap if current.get(entry[-1]) is entry]
+
     def pop(self) -> Entry:
         """Remove the top, which ``top`` has just returned, and return it."""
         return heappop(self._heap)

@@ -10,6 +10,7 @@ from mypy_extensions import mypyc_attr
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.view import ClusterView, members_of
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
+from loomcard.model.limits import forbids_all
 from loomcard.model.objects import Application, Member
 from loomcard.model.queue import Queue
 
@@ -22,8 +23,9 @@ class MemberIndex:
     """The members of one queue in the order of one policy, kept from round to round.
 
     An application is in one heap for each shape of container that it asks for, so that those whose
-    shapes fit nowhere are not looked at. All child queues are in one heap. ``guarantees_first``:
-    queues below their guarantee come before the others, whatever the order.
+    shapes fit nowhere are not looked at; in other heaps if it asks for its AM alone. All child
+    queues are in one heap. ``guarantees_first``: queues below their guarantee come before the
+    others, whatever the order.
 
     An entry: whether others come first, its key, submission, number, and the member.
     """
@@ -34,9 +36,15 @@ class MemberIndex:
         self.stale: dict[Member, None] = {}
         self.entries: dict[Member, Entry] = {}
         self.heaps: dict[Shape | None, LazyHeap] = {}
+        self.masters: dict[Shape | None, LazyHeap] = {}  # of applications that ask for their AM
         self.capacity_version = -1
         self.unreported: dict[Member, None] = {}  # changed, and no reason given yet
         self._at: Shape | None = None  # the heap in which the top was found
+        self._at_master = False  # it is one of ``masters``
+        # Heaps of which a limit of the leaf forbids everything in this call.
+        self._closed: tuple[set[Any], set[Any]] = set(), set()
+        self._closed_before: tuple[set[Any], set[Any]] = set(), set()  # in the call before
+        self.limited: dict[Member, None] = {}  # in heaps that were closed since they were reported
         self.aside: list[tuple[Shape | None, Entry]] = []  # gets nothing in this call
 
     def attach(self, view: ClusterView) -> Self:
@@ -51,10 +59,12 @@ class MemberIndex:
             changed = members_of(self.queue)
             self.entries.clear()
             self.heaps.clear()
+            self.masters.clear()
         else:
             changed = list(self.stale)
-            if len(self.heaps) > 2 * SHAPES_KEPT:
+            if len(self.heaps) + len(self.masters) > 2 * SHAPES_KEPT:
                 self.heaps = {shape: heap for shape, heap in self.heaps.items() if heap}
+                self.masters = {shape: heap for shape, heap in self.masters.items() if heap}
         for member in changed:
             self.rekey(order, member)
         if changed:
@@ -80,27 +90,36 @@ class MemberIndex:
         return entry
 
     def _push(self, shape: Shape | None, entry: Entry) -> None:
-        heap = self.heaps.get(shape)
+        heaps = self.masters if asks_for_master(entry[4]) else self.heaps
+        heap = heaps.get(shape)
         if heap is None:
-            heap = self.heaps[shape] = LazyHeap(self.entries)
+            heap = heaps[shape] = LazyHeap(self.entries)
         heap.push(entry)
 
     def top(self, full: Container[Any] = ()) -> Member | None:
         """The first member that demands a shape not in ``full``; None if no member does."""
         best: Entry = None
+        tasks, masters = self._closed
         for shape, heap in self.heaps.items():
-            if shape in full:
+            if shape in full or shape in tasks:
                 continue
             entry = heap.top()
             if entry is not None and (best is None or entry < best):
                 best = entry
-                self._at = shape
+                self._at, self._at_master = shape, False
+        for shape, heap in self.masters.items():
+            if shape in full or shape in masters:
+                continue
+            entry = heap.top()
+            if entry is not None and (best is None or entry < best):
+                best = entry
+                self._at, self._at_master = shape, True
         return None if best is None else best[4]
 
     def served(self, order: Order, member: Member) -> None:
         """Give the top its new place, after it got something."""
         self.stale.pop(member, None)
-        heap = self.heaps[self._at]
+        heap = (self.masters if self._at_master else self.heaps)[self._at]
         if member.pending_count > 0 and only_shape_of(member) == self._at:
             heap.replace_top(self._entry(order, member))
             return
@@ -109,19 +128,43 @@ class MemberIndex:
 
     def take_top(self) -> list[tuple[Shape | None, Entry]]:
         """Remove the top from every heap in which it is first; ``restore`` puts it back."""
-        top = self.heaps[self._at].top()
+        heaps = self.masters if self._at_master else self.heaps
+        top = heaps[self._at].top()
         found = []
-        for shape, heap in self.heaps.items():
+        for shape, heap in heaps.items():
             while heap.top() is top:
                 found.append((shape, heap.pop()))
         return found
 
     def set_aside(self) -> None:
         """Give the top nothing in this call, whatever it asks for."""
-        self.aside += self.take_top()
+        if not self.close():
+            self.aside += self.take_top()
+
+    def close(self) -> bool:
+        """Close the heap of the top for this call if a limit of the leaf forbids all that is in it:
+        then not each of its members is looked at. Return whether it did.
+        """
+        shape = self._at
+        if not self.queue.leaf or shape is None:
+            return False
+        if not forbids_all(self.queue, shape[0], self._at_master):
+            return False
+        self._closed[self._at_master].add(shape)
+        if shape not in self._closed_before[self._at_master]:
+            heap = (self.masters if self._at_master else self.heaps)[shape]
+            self.limited.update(dict.fromkeys(heap.members()))
+        return True
+
+    def reopen(self) -> None:
+        """Open the heaps that were closed."""
+        for closed in self._closed:
+            closed.clear()
 
     def put_back(self) -> None:
         """End the call: members that were set aside may try again in the next."""
+        self._closed, self._closed_before = self._closed_before, self._closed
+        self.reopen()
         if self.aside:
             self.restore(self.aside)
             self.aside = []
@@ -131,6 +174,14 @@ class MemberIndex:
         for shape, entry in taken:
             if self.entries.get(entry[4]) is entry:
                 self._push(shape, entry)
+
+
+def asks_for_master(member: Member) -> bool:
+    """Whether an application asks for its AM, and for nothing else."""
+    if isinstance(member, Queue):
+        return False
+    asks = member.asks
+    return len(asks) == 1 and asks[0].is_am
 
 
 def only_shape_of(member: Member) -> Shape | Literal[False] | None:

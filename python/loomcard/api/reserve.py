@@ -93,8 +93,10 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> 
                 view._pending.wants[ask] = plan._instance
             if able:
                 break
-        left += index.take_top()
+        if not index.close():
+            left += index.take_top()
     index.restore(left)
+    index.reopen()
 
 
 def age_of(ask: Ask) -> tuple[int, int, AskKey]:

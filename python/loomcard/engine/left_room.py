@@ -7,7 +7,10 @@ from collections.abc import Container
 from loomcard.api.view import NO_FIT, WITHHELD
 from loomcard.engine.instance import Instance
 from loomcard.model.fit_index import Shape
+from loomcard.model.limits import forbids_all
 from loomcard.model.placement import place
+from loomcard.model.queue import Queue
+from loomcard.model.resource import Resource
 from loomcard.model.state import ClusterState
 
 
@@ -40,7 +43,13 @@ class LeftRoom:
         assert allowance is not None
         if instance.asks_again or instance.asks_below or self.is_none(exhausted):
             return NO_FIT
+        limited: dict[tuple[Queue, Resource, bool], bool] = {}  # all asks of one kind, by a leaf
         for ask in instance.view.asks:
+            kind = ask.application.queue, ask.size, ask.is_am
+            if kind not in limited:
+                limited[kind] = forbids_all(*kind)
+            if limited[kind]:
+                continue
             may = allowance.allows(ask.size) and self._state.limited(ask) is None
             if may and place(self._state, ask) is not None:
                 return WITHHELD

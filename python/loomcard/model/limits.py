@@ -67,6 +67,22 @@ def _part(ppm: int, ceiling: Resource) -> Resource | None:
     return Resource(amount * ppm // PPM for amount in ceiling)
 
 
+def forbids_all(leaf: Queue, size: Resource, is_am: bool) -> bool:
+    """Whether a limit forbids every application of a leaf queue one more container of ``size``,
+    whoever its user is.
+    """
+    for queue in leaf.capped:
+        assert queue.maximum is not None
+        if not room_for(size, queue.used, queue.maximum):
+            return True
+    if not is_am:
+        return False
+    masters = leaf.am_limit if any(leaf.am_used) else None
+    if masters is not None and not room_for(size, leaf.am_used, masters):
+        return True
+    return any(q.running is not None and q.running.is_full for q in leaf.running_limited)
+
+
 def own_limit(leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
     """The limit that forbids a user one more container of ``size``, whatever the maxima leave: the
     leaf queue's user limit, its AM share, or a limit of running applications along the path; None

@@ -29,12 +29,15 @@ class Running:
         """How many of one user may; None: no limit."""
         return self.most_of[user] if user in self.most_of else self.most_of.get("*")
 
+    @property
+    def is_full(self) -> bool:
+        """Whether one more application must wait, whoever its user is."""
+        return self.most is not None and self.count >= self.most
+
     def forbids(self, user: str) -> bool:
         """Whether one more application of a user must wait."""
         most = self.limit_of(user)
-        return (self.most is not None and self.count >= self.most) or (
-            most is not None and self.count_of.get(user, 0) >= most
-        )
+        return self.is_full or (most is not None and self.count_of.get(user, 0) >= most)
 
     def add(self, user: str, change: int) -> bool:
         """Count an AM of a user that started or ended. Return whether applications may start that

@@ -37,6 +37,14 @@ class RuleWaits:
         if self._until:
             self._until.pop(_key(waiting), None)
 
+    def drop_queues(self, beyond: int) -> None:
+        """Remove the waits of queues with this number or a larger one: the tree has them no more.
+        A wait that now is another queue's ends with one look too many.
+        """
+        gone = [key for key in self._until if key[0] < 0 and key[1] >= beyond]
+        for key in gone:
+            del self._until[key]
+
     def until_ms(self, waiting: Ask | Queue) -> int:
         """Until when a rule keeps it waiting; 0: no rule does."""
         return self._until.get(_key(waiting), 0) if self._until else 0

@@ -124,11 +124,13 @@ class ClusterState:
     # Queues and applications
 
     def configure(self, config: dict[str, Any]) -> None:
-        """Put another queue tree in place; applications keep their queue by its path, and
-        reservations end.
+        """Put another queue tree in place; applications keep their queue by its path. Reservations
+        and what policies watched end.
         """
         self.reservations.restore(())
+        self.node_watchers.clear()
         self.queues = build_tree(config, len(self.types))
+        self.rule_waits.drop_queues(beyond=len(self.queues))
         self.by_path = {queue.path: queue for queue in self.queues}
         self.label_limits = LabelLimits(self.queues)
         self.queue_reasons = {}
@@ -332,7 +334,7 @@ class ClusterState:
 
     def _count_master(self, leaf: Queue, user: str, change: int) -> None:
         """Count an AM that started or ended; where a limit of running applications is reached or
-        left by it, mark the applications that wait for their AM.
+        left by it, mark an application of each leaf in which some wait for their AM.
         """
         for queue in leaf.running_limited:
             if queue.running is not None and queue.running.add(user, change):

@@ -56,13 +56,12 @@ def age_changed(queue: Queue | None) -> None:
 
 
 def waiting_for_master(queue: Queue) -> Iterator[Application]:
-    """The applications in a queue and below it that ask for their AM."""
+    """One application of each leaf in a queue and below it of which some ask for their AM."""
     for child in queue.children:
         yield from waiting_for_master(child)
-    for app in queue.applications.values():
-        asks = app.asks
-        if asks and asks[0].is_am:
-            yield app
+    waiting = (app for app in queue.applications.values() if app.asks and app.asks[0].is_am)
+    if (first := next(waiting, None)) is not None:
+        yield first
 
 
 def note_labelled(labelled: dict[str, dict[Ask, None]], ask: Ask) -> None:

@@ -178,6 +178,7 @@ class BySlots(InOrder):
     def __init__(self, plan: Plan, index: MemberIndex, free: FreeSlots) -> None:
         super().__init__(plan, index, by_slots)
         self._free = free
+        self._lacking = False  # nodes have room, and no slot, for some ask
 
     def update(self) -> None:
         """Look at what changed."""
@@ -208,10 +209,13 @@ class BySlots(InOrder):
         if plan.place(ask) is None:
             plan.wait(ask, no_room(plan.view, ask))
         else:
+            self._lacking = True
             plan.wait(ask, SLOTS, plan.view.now_ms + RULE_MS)
 
     def report(self, plan: Plan) -> None:
-        """Report that all asks wait for a slot, if none is free."""
-        if not self._free.numbers and self.queue.pending_count:
+        """Report that the queue waits for slots, if none is free or one is missing where there is
+        room: other asks of that shape were not looked at.
+        """
+        if self.queue.pending_count and (self._lacking or not self._free.numbers):
             plan.wait(self.queue, SLOTS, plan.view.now_ms + RULE_MS)
         super().report(plan)

@@ -243,3 +243,17 @@ def test_who_holds_and_asks_for_nothing_is_forgotten():
     known = [level._used for queue, level in levels.items() if queue.leaf]
     assert len(known) == 2
     assert all(not used for used in known)
+
+
+def test_a_user_at_the_limit_who_keeps_asking_costs_no_memory():
+    """What was set aside for its last ask is dropped."""
+    made = two(50, 50)
+    made.add_app(1, "root.a", user="u")
+    made.ask(1, 20)
+    made.round()
+    for number in range(600):
+        made.ask(1, 5 + number % 7)
+        made.round()
+    levels = made.session.tree.instances[0].view.cached("fill_tree").values()
+    held = [len(w) for each in levels for w in getattr(each, "_held", {}).values()]
+    assert 0 < sum(held) < 100

@@ -262,3 +262,23 @@ def test_finished_siblings_correct_the_estimate():
 def test_options_that_cannot_be_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Carbyne(**wrong)
+
+
+def test_an_am_that_ends_after_the_cluster_changed_leaves_all_to_others():
+    """Its job's last task ends in the batch in which a node comes, so that shares are new."""
+    made = Cluster("carbyne", nodes=[(8192, 8)] * 2)
+    made.add_app(1)
+    made.ask(1, 1, (4096, 4), priority=0, is_am=True)
+    made.round()
+    made.ask(1, 1, SLOT)
+    made.round()
+    made.complete(next(c.number for c in made.containers.values() if not c.is_am))
+    made.add_node(3, 1024, 1)
+    made.round()
+    made.end_app(1)
+    made.round()
+    made.add_app(2)
+    made.ask(2, 30, SLOT)
+    assert len(made.round()) == 17
+    jobs = next(iter(made.session.tree.instances[1].view.cached("jobs").by_app.values()))
+    assert [round(a) for a in jobs.share] == [17 * 1024, 17]

@@ -5,10 +5,11 @@
 from itertools import pairwise
 from random import Random
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from loomcard.policies.dress import Tracker, Windows
+from loomcard.policies.dress import Tracker, Windows, phases
 
 TENTHS = Windows(window_ms=100)  # the times below are tenths of a second; the window is 10 s
 
@@ -195,3 +196,30 @@ def test_events_that_are_applied_between_ticks_count_as_those_applied_at_the_tic
             assert early == late
         else:
             early.apply(t)
+
+
+@given(st.integers(0, 1 << 30))
+def test_phases_that_are_over_leave_no_trace(seed):
+    """A service has one burst after the other: dropping the first ones changes no forecast."""
+    random, kept, all_ = Random(seed), Tracker(), Tracker()  # noqa: S311 - examples
+    running, t = [], 0
+    for task in range(600):
+        for job in (kept, all_):
+            job.note_start(t, task)
+        running.append(task)
+        if random.random() < 0.3:
+            t += random.choice([10, 110, 300])
+            ended = [each for each in running if random.random() < 0.8]
+            running = [each for each in running if each not in ended]
+            for job, most in ((kept, 2), (all_, 1 << 30)):
+                for each in ended:
+                    job.note_finish(t, each)
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(phases, "MOST_OVER", most)
+                    job.advance(t, lambda: 0, TENTHS)
+    assert kept.dropped > 0
+    assert all_.dropped == 0
+    assert facts(kept) == facts(all_)[kept.dropped :]
+    assert [p.running for p in kept.phases] == [p.running for p in all_.phases[kept.dropped :]]
+    assert kept.carry == all_.carry
+    assert not any(p.running for p in all_.phases[: kept.dropped])

@@ -412,3 +412,53 @@ def test_a_large_job_is_not_passed_by_small_ones_where_it_fits():
     cluster.round()
     cluster.round(SECOND)
     assert used(cluster) == (10, 90)
+
+
+def test_ams_that_ask_for_what_no_node_could_run_keep_no_other_am_waiting():
+    """They do not count as waiting for a task, though other jobs run tasks; with the node that they
+    ask for they do.
+    """
+    made = Cluster("dress", nodes=[(8192, 8)] * 10)
+
+    def start(app: int) -> None:
+        made.add_app(app)
+        made.ask(app, 1, is_am=True, priority=0)
+        made.round(1100)
+
+    start(1)
+    made.ask(1, 2)
+    made.round(1100)
+    for app in range(2, 6):
+        start(app)
+        made.ask(app, 1, (16384, 1))
+        made.round(1100)
+    before = sum(g.is_am for g in made.containers.values())
+    for app in range(6, 16):
+        made.add_app(app)
+        made.ask(app, 1, is_am=True, priority=0)
+    for _ in range(10):  # a new AM counts as waiting for a while
+        made.round(30_000)
+    assert sum(g.is_am for g in made.containers.values()) == before + 10
+    assert not any(pools(made).waiting_ams)
+    made.add_node(11, 16384, 1)
+    made.round(10)
+    assert any(pools(made).waiting_ams)
+
+
+def test_pools_made_anew_count_nothing_twice():
+    """They are, when a turn was ended in the middle and when a journal is replayed."""
+    made = Cluster("dress", nodes=[(16384, 16)] * 2)
+    made.add_app(1)
+    made.ask(1, 1000)
+    made.round()
+    made.round(1100)
+    made.add_app(2)
+    made.ask(2, 1, (4096, 1), hosts={"n1": 1}, racks={"/r": 1}, relax=False)
+    for ms in (10, 1100, 10):
+        made.round(ms)
+    counted = list(memory(made).large_at_tick)
+    assert any(counted)
+    for instance in made.session.tree.instances.values():
+        instance.view._cache.drop()
+    made.round(10)
+    assert memory(made).large_at_tick == counted

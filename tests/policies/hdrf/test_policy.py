@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import compiled
 import scripted  # noqa: F401 - registers the policy that holds back
 from hdrf_clusters import churn, grown, held, wants
 from loomcard.api.registry import build
 from loomcard.api.report import values_of
 from loomcard.policies.hdrf.paper import SETTINGS
+from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
 
 FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}
 CPU, GPU = (0, 1, 0), (0, 0, 1)
@@ -418,3 +421,48 @@ def test_headroom_is_known_in_each_partition_after_the_capacity_changes():
     made.ask(2, 1, (1, 1, 0), hosts={"gone": 1}, relax=False)
     made.round()
     assert held(made) == {1: 1}
+
+
+@pytest.mark.parametrize("leaf", ["application", "queue"])
+def test_an_application_that_moves_away_frees_its_users_limit(leaf):
+    """The other applications of its user demand again in the queue that it left."""
+    made = Cluster(
+        compiled.config(
+            compiled.queue("root", "hdrf", options={"leaf": leaf}),
+            compiled.queue("root.a", None, user_limit_ppm=500_000),
+            compiled.queue("root.b", None),
+        ),
+        nodes=[(8192, 8)] * 2,
+    )
+    made.add_app(1, "root.a")
+    made.ask(1, 8, (1024, 1))
+    made.round()
+    made.add_app(2, "root.a")
+    made.ask(2, 4, (1024, 1))
+    assert made.round() == []
+    target = next(q.number for q in made.state.queues if q.path == "root.b")
+    made.send(r.ApplicationChangedRecord(made.now, 1, target, 0))
+    assert [g.attempt for g in made.round(1000)] == [2] * 4
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.randoms(use_true_random=False))
+def test_what_is_used_by_label_is_what_containers_use(events, random):
+    """It is counted on with each container, and anew after any other change."""
+    made = Cluster(compiled.flat("hdrf"), nodes=[(8192, 8)])
+    made.add_node(2, 8192, 8, label="gpu")
+    made.add_app(1)
+    made.round()
+    for number, kind in enumerate(events):
+        if kind < 4 or not made.containers:
+            made.ask(1, 1, (512 * (1 + kind), 1), request_id=number, label=["", "gpu"][kind % 2])
+        else:
+            made.complete(random.choice(sorted(made.containers)))
+        made.round()
+        (trees,) = (
+            trees for each in made.session.tree.instances.values()
+            if (trees := each.view.cached("forest")) is not None
+        )  # fmt: skip
+        app = made.state.applications[1]
+        for label in ("", "gpu"):
+            own = [c.size for c in app.containers if c.node.label == label]
+            assert list(trees.used(app, label)) == [sum(each) for each in zip((0, 0), *own)]  # noqa: B905

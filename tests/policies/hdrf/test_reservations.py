@@ -3,6 +3,7 @@ when it ends.
 """
 
 from hdrf_clusters import grown, held, wants
+from loomcard.testing.cluster import Cluster
 from preempting import CPU, evictions
 
 AB = {"a": {}, "b": {}}
@@ -161,3 +162,30 @@ def test_a_hold_for_the_first_in_line_makes_way_for_what_is_taken_for_the_same_a
         got = made.round(1000)
         assert [(g.app, g.size) for g in got] == ([(2, (0, 4, 0))] if number == 4 else [])
     assert len(taken) == 4
+
+
+def test_room_moves_from_a_server_that_its_am_blacklists():
+    """The server, once empty, has all that the ask needs, and would be reserved for ever."""
+    made = Cluster("hdrf", nodes=[(8192, 8)] * 3)
+    made.add_app(1)
+    made.ask(1, 10_000, (1024, 1))
+    made.round()
+    made.add_app(2)
+    made.ask(2, 1, (8192, 8))
+
+    def churn() -> list[int]:
+        for node in (1, 2, 3):
+            own = (g for g in made.containers.values() if g.node == node and g.attempt == 1)
+            if (oldest := next(own, None)) is not None:
+                made.complete(oldest.number)
+        return [g.node for g in made.round(1000) if g.attempt == 2]
+
+    while not made.reservations and made.now < 60_000:
+        churn()
+    ((_, reserved),) = made.reservations
+    made.blacklist(2, f"n{reserved}")
+    served = []
+    while not served and made.now < 120_000:
+        served = churn()
+    assert len(served) == 1
+    assert served != [reserved]

@@ -98,12 +98,16 @@ class UserLimitedLevel(Level):
 
     def set_aside(self) -> None:
         """Set the first aside; one that waits for the user limit stays so beyond this call."""
+        if self.close():
+            return
         taken = self.take_top()
         app = taken[0][1][4]
         assert isinstance(app, Application)
         key = app.user, next_size(app)
         waits = self.aside if self._may(*key) else self._held.setdefault(key, [])
         waits.extend(taken)
+        if len(waits) > 64 + 4 * len(self.entries):  # drop outdated ones
+            waits[:] = [each for each in waits if self.entries.get(each[1][4]) is each[1]]
 
     def _may(self, user: str, required: Resource) -> bool:
         """Return whether a user may have one more container, of the size ``required``."""

@@ -97,6 +97,7 @@ class Jobs:
             self.changed.update(dict.fromkeys(view.applications))
             for job in self.by_app.values():
                 job.finished = True  # work is a part of the cluster
+                job.level = None  # of the shares before
         concerned = {app: None for app in self.changed if isinstance(app, Application)}
         self.changed.clear()
         self.unreported.update(concerned)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard import RULE_MS, SHARE, Application, Ask, Chooser, ExhaustedShapes, Plan, Shape
+from loomcard import RULE_MS, SHARE, Application, Ask, Chooser, ExhaustedShapes, Plan, Reason, Shape
 from loomcard.advanced import Entry, ShapeLines, report_waiting, want_first
 from loomcard.policies.carbyne.job import Due, Job
 from loomcard.policies.carbyne.jobs import Jobs
@@ -85,11 +85,15 @@ class Serving(Chooser):
         """Yield each ask in its order."""
         self._loan = None
         masters = self.jobs.masters.values()
+        closed = set[Shape]()  # what the queue's limit for AMs forbids to all
         for job in sorted(masters, key=lambda job: (job.app.submitted_ms, job.app.number)):
             for ask in job.app.asks:
-                while ask.is_am and ask.count > 0 and self._fits(ask):
+                shape = ask.size, ask.label
+                while ask.is_am and ask.count > 0 and shape not in closed and self._fits(ask):
                     yield ask
                     if not self._got:
+                        if self.plan.limited(ask) == Reason.AM_LIMIT:
+                            closed.add(shape)
                         break
         yield from self._dues()
         if not self.open.none():
@@ -178,7 +182,7 @@ class Serving(Chooser):
         free = self.view.free
         if self.options.leftover_rule == "pack":
             return self._first(lines, shapes, lambda s, entry: (
-                entry[0], -alignment(s[0], free, self.whole), *entry[1:4]
+                entry[0], -alignment(s[0], free, self.whole), *entry[1:4], s
             ))  # fmt: skip
         best, found = None, []
         for shape in shapes:
@@ -188,7 +192,8 @@ class Serving(Chooser):
                 best = entry
         if best is None:
             return None, None
-        return max(found, key=lambda s: alignment(s[0], free, self.whole)), best[-1]
+        # Lines are in no certain order after a restart, so that of two alike the shape decides.
+        return max(found, key=lambda s: (alignment(s[0], free, self.whole), s)), best[-1]
 
     def _may_borrow(self, ask: Ask, room: list[float] | None, guard: Guard | None) -> bool:
         """Return whether ``room``, and what ``guard`` leaves, allow a loan for one task."""

@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 Size = tuple[int, ...]
 """Amounts of one task, by resource type; (1,) if containers are counted."""
 
+MOST_OVER = 32
+"""How many phases that are over are kept, at most: a service has one burst after the other."""
+
 FINISH, START = 0, 1
 """The kinds of events. At equal times, ends are applied before starts."""
 
@@ -100,6 +103,8 @@ class Tracker:
     """Start of the job's first task."""
     events: list[tuple[int, int, int, Size, bool]] = field(default_factory=list)
     """Events not yet applied: time, kind, task, size, ended well."""
+    dropped: int = 0
+    """How many phases are over and not kept."""
 
     def note_start(self, at: int, task: int, size: Size = (1,)) -> None:
         """Note that a container entered RUNNING."""
@@ -174,6 +179,23 @@ class Tracker:
                     phase.gamma = phase.fins[0]  # heading tasks ended before this window
             elif not ended and phase.running and not phase.moved:
                 self._pass_on(index, phase)
+        if len(self.phases) > MOST_OVER:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Drop the first phases if none of their tasks runs: nothing can change in them, and none
+        before them can pass tasks on to them.
+        """
+        over = 0
+        while over < len(self.phases) and over != self.forming and not self.phases[over].running:
+            over += 1
+        if over < MOST_OVER:
+            return
+        del self.phases[:over]
+        self.dropped += over
+        self.owner = {task: index - over for task, index in self.owner.items()}
+        if self.forming is not None:
+            self.forming -= over
 
     def _bursts(self, phase: Phase, t: int, waiting: Callable[[], int], windows: Windows) -> None:
         """Detect the burst or its end, which ends the forming (Algorithm 1, lines 11-17)."""

@@ -77,6 +77,7 @@ class Pools:
         """What each application counts for in LARGE: all that it uses, and its AM."""
         self._waiting: dict[Application, Resource] = {}  # AMs in ``waiting_ams``
         self._blocked_ams: dict[Application, None] = {}  # their AMs would be, if AMs left room
+        self._hopeless: dict[Application, None] = {}  # ask only for what no node could run
         self._quotas: dict[str, list[float]] = {}
         self._view = view
         self.options = options
@@ -96,8 +97,13 @@ class Pools:
         if not kept or kept[0].memory is not memory:
             for old in kept:
                 view.unwatch(old.stale)
-            kept[:] = [Pools(view, options, memory)]
-        kept[0].follow(view)
+            counted, pools = memory.large_at_tick, Pools(view, options, memory)
+            pools.follow(view)
+            # The memory has counted what large jobs use; only more than that is new.
+            memory.large_at_tick = list(map(max, counted, pools.large))
+            kept[:] = [pools]
+        else:
+            kept[0].follow(view)
         return kept[0]
 
     def follow(self, view: ClusterView) -> None:
@@ -107,6 +113,7 @@ class Pools:
             self.jobs.follow(changes)
         if self._capacity_version != view.capacity_version:
             self._capacity_version = view.capacity_version
+            self.stale.update(dict.fromkeys(self._hopeless))
             if self.memory.capacity != list(view.cluster_capacity):
                 self.memory.capacity = list(view.cluster_capacity)
                 self.measure()
@@ -146,6 +153,7 @@ class Pools:
     def _see(self, app: Application) -> None:
         """Read again what an application uses and asks for; classify and charge it."""
         self._blocked_ams.pop(app, None)
+        self._hopeless.pop(app, None)
         before = self.category_of.pop(app, None)
         if self.applications.get(app.number) is not app:
             self._charge(app, None, None)
@@ -221,8 +229,8 @@ class Pools:
     def _waits(self, app: Application, job: Job, am: Container) -> bool:
         """Return whether an AM waits for a task that it has asked for; a new AM may soon ask.
 
-        If only AMs block all that it asks for, the end of a task cannot help: it does not count as
-        waiting.
+        If no node could run what it asks for, or only AMs block it, the end of a task cannot help:
+        it does not count as waiting.
         """
         until_ms = am.allocated_ms + self.options.phase_window_ms
         if job.asked_ms is not None or until_ms <= self._view.now_ms:
@@ -230,6 +238,9 @@ class Pools:
             if job.asked_ms is None or app.pending_count <= 0:
                 return False
             nodes = self._view.nodes
+            if not any(why_never(ask, n) is None for ask in app.asks if ask.count for n in nodes):
+                self._hopeless[app] = None
+                return False
             if not self.runs_task() and not any(fits_with_ams(a, nodes) for a in app.asks):
                 self._blocked_ams[app] = None
             return app not in self._blocked_ams

@@ -79,9 +79,10 @@ def _job(number: int, m: Memory, pools: Pools) -> JobState:
     job = m.jobs[number]
     app, tracker = pools.applications[number], job.tracker
     phase, state = _phase(tracker)
+    phases = tracker.dropped + len(tracker.phases)
     return JobState(
         app.id, job.kind, dominant(job.peak, pools.total) if job.peak else 0.0,
-        len(app.containers), len(tracker.phases), state, phase.c, phase.gamma, phase.dps,
+        len(app.containers), phases, state, phase.c, phase.gamma, phase.dps,
     )  # fmt: skip
 
 

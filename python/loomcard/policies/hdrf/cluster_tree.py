@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import sub
 from typing import Any
 
 from loomcard import (
@@ -115,6 +116,22 @@ class Partition:
         return self.branches.get(queue) or self.leaves.get(queue)
 
 
+class Held:
+    """What an application uses by node label, and what was known of it when that was counted: how
+    many containers it has, the last of them, and all that it uses.
+    """
+
+    def __init__(self) -> None:
+        self.by_label: dict[str, list[int]] = {}
+        self.known: tuple[Any, ...] = ()
+
+
+def _last_but_one(containers: dict[Container, None]) -> Container | None:
+    latest = reversed(containers)
+    next(latest)
+    return next(latest, None)
+
+
 class PartitionTrees:
     """All partitions of a scope, brought up to date with what changed in the view.
 
@@ -142,6 +159,8 @@ class PartitionTrees:
         self._governed: list[Queue] = []
         self.queues: list[Queue] = []  # those that are nodes of the trees
         self._moved: dict[Queue, None] = {}  # with a maximum, and something in them changed
+        self._left: dict[Queue, None] = {}  # an application ended in them, or moved away
+        self._held: dict[Application, Held] = {}  # what each uses by label, if there are several
         self._read(view.queue, by_queue)
 
     def _read(self, queue: Queue, by_queue: bool) -> None:
@@ -175,10 +194,30 @@ class PartitionTrees:
             return member.used
         total = [0] * len(member.used)
         for app in applications_below(member):
-            for container in app.containers:
-                if container.node.label == label:
-                    add_all([total], container.size)
+            if (held := self._held_by(app).get(label)) is not None:
+                add_all([total], held)
         return total
+
+    def _held_by(self, app: Application) -> dict[str, list[int]]:
+        """Return what an application uses, by label. One more container is added to what is known;
+        after any other change all are counted again.
+        """
+        found, containers = self._held.get(app), app.containers
+        last = next(reversed(containers), None)
+        known = None if found is None else found.known
+        if found is not None and known == (len(containers), last, *app.used):
+            return found.by_label
+        grew = False
+        if found is not None and last is not None:
+            before = len(containers) - 1, _last_but_one(containers)
+            grew = found.known == (*before, *map(sub, app.used, last.size))
+        if found is None or not grew:
+            found = self._held[app] = Held()
+        for container in (last,) if grew and last is not None else containers:
+            zero = [0] * len(app.used)
+            add_all([found.by_label.setdefault(container.node.label, zero)], container.size)
+        found.known = (len(containers), last, *app.used)
+        return found.by_label
 
     def first(self, partition: Partition, shares: Shares, branch: paper.Node) -> paper.Node | None:
         """Return the child of a branch that goes first by these shares: of those below their
@@ -247,11 +286,12 @@ class PartitionTrees:
             if isinstance(member, Queue):
                 again[member] = None
             elif only is None or not self._only_use_changed(only, member):
-                if member.queue in self._leaf_limits:
-                    gated[member.queue] = None
+                gated[member.queue] = None
                 self._application(member, again)
-        for queue in gated:
-            for app in self._leaf_limits[queue].moved():
+        gated |= self._left
+        self._left.clear()
+        for limits in [self._leaf_limits[q] for q in gated if q in self._leaf_limits]:
+            for app in limits.moved():
                 self._application(app, again)
         for queue in again:
             self._queue(queue)
@@ -264,6 +304,7 @@ class PartitionTrees:
     def _plant(self) -> None:
         """Rebuild the trees, because a change of capacity changes every share and guarantee."""
         self.partitions.clear()
+        self._held.clear()
         promised = {q: [c for c in q.children if any(c.guaranteed)] for q in self._governed}
         self.promising = {queue: children for queue, children in promised.items() if children}
         for label, nodes in sorted(self.view.partitions.items()):
@@ -314,13 +355,16 @@ class PartitionTrees:
             branch, above = partition.branches.get(queue), leaf.path()[1]
             if not here or owner is not None or above is not branch:
                 partition.tree.remove(partition.leaves.pop(app))
+                self._left[above.member] = None
                 self._moved.update(dict.fromkeys(above.member.capped))
         old = self._leaf_with.get(app)
         if old is not None and (old is not owner or not here):
             del self._leaf_with[app]
             self._inside[old].pop(app, None)
             again[old] = None
+            self._left.update((q, None) for q, above in self._owner.items() if above is old)
         if not here or queue not in self._owner:
+            self._held.pop(app, None)
             return
         limits = self._leaf_limits.get(queue)
         asks = [ask for ask in app.asks if ask.count > 0]

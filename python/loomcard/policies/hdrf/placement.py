@@ -44,6 +44,9 @@ HEADROOM = "HEADROOM"
 NEVER = -1
 """No timer."""
 
+RESERVE_AFTER_MS = 1_000
+"""After how many ms most policies reserve room for an ask that is passed over."""
+
 
 class Descent(Protocol):
     """The parts of Algorithm 4 that differ by policy."""
@@ -102,6 +105,20 @@ class Leaves(Chooser):
                     partition.tree.set_aside(leaf)
                 self.trees.update()
                 fitting = partition.look(self._node)
+        if self.plan.view.reservations or self.plan.view.passed_over(RESERVE_AFTER_MS):
+            yield from self._last()
+
+    def _last(self) -> Iterator[Queue]:
+        """Offer the queues with their own policy of which nothing fits: one may have reserved room,
+        or want some.
+        """
+        for partition in self.trees.partitions.values():
+            fitting = partition.look()
+            for leaf in list(partition.tree.hungry):
+                queue, full = leaf.member, not any(want in fitting for want in leaf.wanted)
+                if full and isinstance(queue, Queue) and self.trees.decides_itself(queue):
+                    self._begin(leaf, fitting)
+                    yield queue
 
     def _begin(self, leaf: paper.Node, fitting: frozenset[Shape]) -> None:
         """Begin the offers of one leaf: none was taken."""
@@ -121,7 +138,7 @@ class Leaves(Chooser):
             view, fitting = self.plan.view, self._fitting or ()
             line = self._line = view.cache(member, lambda: MemberIndex(member).attach(view))
             line.refresh(view.capacity_version, by_submission)
-            full = {shape for shape in line.heaps if shape not in fitting}
+            full = {s for s in (*line.heaps, *line.masters) if s not in fitting}
             while not self._got and (app := line.top(full)) is not None:
                 yield from self._asks(partition, app)  # type: ignore[arg-type]
                 if not self._got:
@@ -254,8 +271,12 @@ def reserve_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
         reservation.ask: reservation for reservation in reservations
     }.items():
         if for_first(trees, reservation):
-            best = best_server(plan, reserved)
-            if best is not None and covered(best, reserved) > covered(reservation.node, reserved):
+            best, node = best_server(plan, reserved), reservation.node
+            # An AM may blacklist the server, or ask for others.
+            never = plan.why_no_reservation(reserved, node) is not None
+            if best is None and never:
+                plan.unreserve(reserved)
+            elif best is not None and (never or covered(best, reserved) > covered(node, reserved)):
                 if reserved.application.queue.reservation_nodes > 1:
                     plan.unreserve(reserved)  # one server an ask, whatever the queue allows
                 plan.reserve(reserved, best)

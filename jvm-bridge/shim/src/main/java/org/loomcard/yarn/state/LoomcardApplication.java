@@ -105,6 +105,7 @@ public final class LoomcardApplication {
 
   void setQueue(LoomcardQueue newQueue) {
     queue = newQueue;
+    policyHeadroom = null; // another policy may decide there, and state none
     charges.moveTo(newQueue);
   }
 
