@@ -92,7 +92,6 @@ def play(
     stock_file: Path | None = None,
     yarn: Mapping[str, str] | None = None,
     executor: Literal["virtual", "process"] = "virtual",
-    work: Literal["sleep", "burn"] = "sleep",
     policy_path: Sequence[Path] = (),
     on_progress: Callable[[Progress], None] | None = None,
     on_warning: Callable[[str], None] = _to_standard_error,
@@ -104,12 +103,12 @@ def play(
     `policy` is a YAML configuration, the name of a policy, or stock:capacity, stock:fair or
     stock:fifo, which get the queues of the compiled `config` where it is given, or their own
     `stock_file`; `yarn` are further properties of the embedded cluster. `executor` virtual:
-    containers wait inside their NodeManager; process: each is a process that does `work`, as on
-    docker always. `on_warning` gets one line where the scenario asks for more than this machine
-    holds, if its rate was measured, and one where queues stalled. `on_up` is given the embedded
-    cluster when it serves. Ctrl-C, also one that `on_progress` raises, ends the run: the record
-    then holds what happened so far, with `finished` False, and no process is left. Raises
-    PlayError, ClusterError, SourceError, FindingsError; on docker what `play_on_compose` does.
+    containers wait inside their NodeManager; process: each is a process that sleeps, as on docker
+    always. `on_warning` gets one line where the scenario asks for more than this machine holds, if
+    its rate was measured, and one where queues stalled. `on_up` is given the embedded cluster when
+    it serves. Ctrl-C, also one that `on_progress` raises, ends the run: the record then holds what
+    happened so far, with `finished` False, and no process is left. Raises PlayError, ClusterError,
+    SourceError, FindingsError; on docker what `play_on_compose` does.
     """
     began = time.monotonic()
     title = str(policy)
@@ -124,7 +123,7 @@ def play(
     folder = _cleared(folder)
     if on == "docker":
         record = play_on_compose(
-            scenario, policy, ComposeCluster.here(), folder=folder, work=work,
+            scenario, policy, ComposeCluster.here(), folder=folder,
             on_progress=on_progress, on_warning=on_warning,
         )  # fmt: skip
     else:
@@ -137,7 +136,7 @@ def play(
         with LocalCluster(wanted) as cluster:
             on_up(cluster)
             options = tuple(cluster.client_options)
-            player = Player(scenario, folder, cluster.conf_dir, options, work=work)
+            player = Player(scenario, folder, cluster.conf_dir, options)
             record = _watched(scenario, cluster, player, on_progress)
     if record.stalls:
         on_warning(_stalled(title, record.stalls))

@@ -88,7 +88,7 @@ class ContainerPlayer(Player):
             *(*self._compose.command, "run", "--rm", "--no-TTY", "--name", self.name),
             *("--env", f"HEAP_MB={heap}", "--volume", f"{given}:/play/input.json:ro"),
             *("client", "player", "--input", "/play/input.json", "--log", "/dev/stdout"),
-            *("--work", self.work, "--python", _PYTHON),
+            *("--python", _PYTHON),
         ]
 
 
@@ -98,7 +98,6 @@ def play_on_compose(
     cluster: ComposeCluster,
     *,
     folder: Path,
-    work: str = "sleep",
     on_progress: Callable[[Progress], None] | None = None,
     on_warning: Callable[[str], None],
 ) -> RunRecord:
@@ -125,9 +124,8 @@ def play_on_compose(
     client = replace(cluster, conf_dir=folder / "cluster" / "conf")
     render(client.conf_dir, settings, policy)
     player = ContainerPlayer(
-        fitted.scenario, folder, client.conf_dir, work=work, real_names=fitted.real_names,
-        cluster=client,
-    )  # fmt: skip
+        fitted.scenario, folder, client.conf_dir, real_names=fitted.real_names, cluster=client
+    )
     began, before = time.time() - 1, rm.scheduler()
     with _governed(rm, source, on_warning), _cleared(rm, scenario, others):
         watch = Watch(player, fitted.scenario, on_progress)

@@ -48,17 +48,14 @@ class Player:
     """One run of the player in `folder`, against the cluster that `conf_dir` describes.
 
     As a context manager it ends with the block; what it had submitted and still runs is then
-    killed. `work`: what a task's process does, sleep or burn. `address`: of this machine, by which
-    containers reach it. `real_names`: what the cluster calls the scenario's nodes and racks, where
-    that is not the same. `account_by_output`: its standard output is its account.
+    killed. `real_names`: what the cluster calls the scenario's nodes and racks, where that is not
+    the same. `account_by_output`: its standard output is its account.
     """
 
     scenario: Scenario
     folder: Path
     conf_dir: Path
     java_options: Sequence[str] = ()
-    work: str = "sleep"
-    address: str = "127.0.0.1"
     real_names: dict[str, str] = field(default_factory=dict)
     account_by_output: bool = False
     events: list[Event] = field(default_factory=list)
@@ -153,10 +150,6 @@ class Player:
             str(self.folder / "player-input.json"),
             "--log",
             str(self.account),
-            "--work",
-            self.work,
-            "--address",
-            self.address,
             "--python",
             sys.executable,
         ]

@@ -1,18 +1,14 @@
 package org.loomcard.yarn.player;
 
 import java.io.File;
-import java.util.Locale;
-import org.loomcard.yarn.player.context.Command;
 
 /** The command line of {@link WorkloadPlayer}. */
 final class Options {
   static final String USAGE =
-      "WorkloadPlayer --input FILE --log FILE [--work sleep|burn] [--address HOST]"
-          + " --python FILE";
+      "WorkloadPlayer --input FILE --log FILE [--address HOST] --python FILE";
 
   private File input;
   private File log;
-  private Command.Work work = Command.Work.SLEEP;
   private String address = "127.0.0.1";
   private File python;
 
@@ -37,9 +33,6 @@ final class Options {
           break;
         case "--log":
           options.log = new File(value);
-          break;
-        case "--work":
-          options.work = Command.Work.valueOf(value.toUpperCase(Locale.ROOT));
           break;
         case "--address":
           options.address = value;
@@ -71,11 +64,6 @@ final class Options {
   /** The Python that runs the application masters' models. */
   File python() {
     return python;
-  }
-
-  /** What timed containers do. */
-  Command.Work work() {
-    return work;
   }
 
   /** The address of this machine that containers reach it by. */

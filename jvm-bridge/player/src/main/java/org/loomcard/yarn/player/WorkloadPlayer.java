@@ -55,7 +55,7 @@ public final class WorkloadPlayer {
     input = Scenario.read(options.input());
     log = new PlayerLog(options.log());
     held = new HeldContainers(InetAddress.getByName(options.address()));
-    Command command = new Command(options.work(), options.address(), held.port());
+    Command command = new Command(options.address(), held.port());
     Amounts amounts = new Amounts(input.scenario.resourceTypes);
     ModelProcess models = new ModelProcess(Arrays.asList(options.python().getPath(), "-P", "-m",
         "loomcard.player.model_process", options.input().getPath()), PATIENCE_MS,

@@ -10,18 +10,11 @@ import java.util.Locale;
  * shell is escaped, and there are no double quotes.
  */
 public final class Command {
-  /** What a timed container does. */
-  public enum Work { SLEEP, BURN }
-
-  private static final String BURN = "while :; do :; done";
-
-  private final Work work;
   private final String host;
   private final int port;
 
   /** Held containers report to the player at {@code host} and {@code port}. */
-  public Command(Work work, String host, int port) {
-    this.work = work;
+  public Command(String host, int port) {
     this.host = host;
     this.port = port;
   }
@@ -31,17 +24,13 @@ public final class Command {
    */
   public String timed(long ms, boolean fails) {
     String seconds = String.format(Locale.ROOT, "%.3f", ms / 1000.0);
-    String line = work == Work.SLEEP ? "sleep " + seconds : "timeout " + seconds + " bash -c '"
-        + BURN + "'";
     int exit = fails ? 1 : 0;
-    return line + "; exit " + exit + " # loomcard sleep " + ms + " " + exit;
+    return "sleep " + seconds + "; exit " + exit + " # loomcard sleep " + ms + " " + exit;
   }
 
   /** A container that sends {@code name} to the player, and exits with the number it receives. */
   public String held(String name) {
-    String burn = work == Work.BURN ? BURN + " & " : "";
-    String kill = work == Work.BURN ? "kill %1; " : "";
-    return burn + open() + "echo " + name + " >&3; " + await() + kill
+    return open() + "echo " + name + " >&3; " + await()
         + "exit \\${code:-1} # loomcard hold " + host + " " + port + " " + name;
   }
 

@@ -1,7 +1,6 @@
 package org.loomcard.yarn.player.context;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertTrue;
 
 import org.junit.Test;
 
@@ -10,16 +9,8 @@ public class CommandTest {
   /** The bash line and the comment for virtual containers name the same length and exit status. */
   @Test
   public void aTimedContainerRunsAsLongAsItsTaskTakes() {
-    Command command = new Command(Command.Work.SLEEP, "localhost", 1);
+    Command command = new Command("localhost", 1);
     assertEquals("sleep 1.050; exit 0 # loomcard sleep 1050 0", command.timed(1050, false));
     assertEquals("sleep 0.300; exit 1 # loomcard sleep 300 1", command.timed(300, true));
-  }
-
-  /** Work that burns a core ends after the same time. */
-  @Test
-  public void burningIsTimedToo() {
-    String line = new Command(Command.Work.BURN, "localhost", 1).timed(2000, false);
-    assertTrue(line, line.startsWith("timeout 2.000 bash -c "));
-    assertTrue(line, line.endsWith("; exit 0 # loomcard sleep 2000 0"));
   }
 }
