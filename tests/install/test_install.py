@@ -1,6 +1,5 @@
 """Loomcard is installed into an existing Hadoop's configuration folder, and removed again."""
 
-import dataclasses
 import errno
 import json
 import os
@@ -177,32 +176,6 @@ def test_what_was_edited_before_an_upgrade_is_kept(hadoop: list[str], tmp_path: 
     assert run(["install", *hadoop]) == 0
     assert run(["uninstall", *hadoop[:2]]) == 0
     assert (tmp_path / "conf" / "yarn-site.xml").read_text() == edited(SITE)
-
-
-def test_an_upgrade_takes_out_what_an_earlier_version_set(
-    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """These are the classes of the web side, written by `install` or by hand; until then doctor
-    names them.
-    """
-    file, record = tmp_path / "conf" / "yarn-site.xml", tmp_path / "conf" / installation.RECORD
-    assert run(["install", *hadoop]) == 0
-    installed = file.read_bytes()
-    services, page = (f"org.loomcard.yarn.web.{name}" for name in ("Services", "Page"))
-    key, by_hand = reversed(installation.FORMER_KEYS)
-    earlier, changes = SiteFile(installed, "f").changed({key: services, by_hand: page})
-    document = json.loads(record.read_text())
-    document["changes"].append(dataclasses.asdict(changes[0]))
-    file.write_bytes(earlier)
-    record.write_text(json.dumps(document))
-    capsys.readouterr()
-    assert run(["doctor", *hadoop[:2]]) == 1
-    assert f"the next version has no {services}" in capsys.readouterr().out
-    assert run(["install", *hadoop]) == 0
-    assert file.read_bytes() == installed
-    assert run(["doctor", *hadoop[:2]]) == 0
-    assert run(["uninstall", *hadoop[:2]]) == 0
-    assert file.read_text() == SITE
 
 
 def test_a_scheduler_that_was_chosen_since_stays(hadoop: list[str], tmp_path: Path) -> None:

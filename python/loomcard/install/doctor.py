@@ -22,15 +22,9 @@ from loomcard.config.shipped import PlaceError
 from loomcard.install import hadoop_conf, metrics, queues
 from loomcard.install.applications import running
 from loomcard.install.hadoop_conf import SITE, HadoopConf
-from loomcard.install.installation import (
-    FORMER_KEYS,
-    SCHEDULER_KEY,
-    read_record,
-    read_site,
-    same_jar,
-)
+from loomcard.install.installation import SCHEDULER_KEY, read_record, read_site, same_jar
 from loomcard.install.linking import link_check
-from loomcard.install.site_file import OURS, SiteFileError
+from loomcard.install.site_file import SiteFileError
 from loomcard.install.startup import Check, obstacles, queue_checks
 
 _SKEW_S: Final = 5.0
@@ -87,7 +81,6 @@ def _installation(conf_dir: Path, rm: str | None) -> Iterator[Check]:
     remedy = f"remove it from {place}" if record and by else again
     yield Check("scheduler", scheduler + by, "" if ours else remedy)
     yield from obstacles(site, {}, None) if ours else ()
-    yield from _former(site, again)
     jar_dir = Path(record.get("jar_dir", ""))
     yield _jar(jar_dir, again)
     if jar_dir.name:
@@ -103,13 +96,6 @@ def _installation(conf_dir: Path, rm: str | None) -> Iterator[Check]:
     yield Check(
         "write access", str(conf_dir), "" if writable else f"install as who owns {conf_dir}"
     )
-
-
-def _former(site: HadoopConf, again: str) -> Iterator[Check]:
-    for key in FORMER_KEYS:
-        if site.get(key).startswith(OURS):
-            said = f"{site.place(key)}: the next version has no {site.get(key)}"
-            yield Check(key, said, f"remove it: {again}")
 
 
 def _queues(site: HadoopConf, rm: str | None) -> Iterator[Check]:

@@ -29,11 +29,6 @@ SETUP: Final = "loomcard-setup.json"
 SCHEDULER_KEY: Final = "yarn.resourcemanager.scheduler.class"
 PROMETHEUS_KEY: Final = "hadoop.prometheus.endpoint.enabled"
 """Whether the metrics can be read at /prom; Hadoop's default is no."""
-FORMER_KEYS: Final = (
-    "yarn.http.rmwebapp.scheduler.page.class",
-    "yarn.webapp.custom.webservice.class",
-)
-"""What earlier versions set to classes of ours. The scheduler now puts its web side in itself."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +120,8 @@ def plan(wishes: Wishes) -> Plan:
         )
     wanted = _wanted(wishes, present)
     missing = {name: value for name, value in wanted.items() if present.raw(name) != value}
-    first = changes_of(record)
-    former = site.undone([first.pop(key, Change(key, None, "")) for key in FORMER_KEYS])
-    site = SiteFile(former, site.place)
     after, changes = site.changed(missing)
-    if SiteFile(after, site.place).undone(changes) != former:
+    if SiteFile(after, site.place).undone(changes) != before:
         raise SiteFileError(
             f"{site.place}: the change could not be undone to the byte",
             f"set {', '.join(each.name for each in changes)} by hand, then install again",
@@ -145,7 +137,7 @@ def plan(wishes: Wishes) -> Plan:
         after,
         wanted,
         conf,
-        _all_changes(site, first, changes),
+        _all_changes(site, changes_of(record), changes),
         {source: target for source, target in jars.items() if not _same(source, target)},
         _old_jars(wishes.jar_dir, ours, record),
         setup,

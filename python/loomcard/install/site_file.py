@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._-]+)""")
 _ATTRIBUTE: Final = re.compile(rb"""\s([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE: Final = b" \t\r\n"
-OURS: Final = "org.loomcard."
+_OURS: Final = "org.loomcard."
 
 
 class SiteFileError(Exception):
@@ -140,7 +140,7 @@ class SiteFile:
             block = self._block(change.name)
             ours = (
                 change.name.startswith("loomcard.")
-                or OURS in ((block and block.value) or "")
+                or _OURS in ((block and block.value) or "")
                 or self.carries(change)
             )
             if block is None or not ours:

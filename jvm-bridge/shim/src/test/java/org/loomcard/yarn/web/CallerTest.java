@@ -47,10 +47,6 @@ public final class CallerTest {
   public static void startWithOneAdministrator() throws Exception {
     Configuration conf = new YarnConfiguration();
     conf.set(YarnConfiguration.YARN_ADMIN_ACL, "admin");
-    // Earlier versions had this in yarn-site.xml. Nothing loads the page class, which is gone.
-    conf.set("yarn.http.rmwebapp.scheduler.page.class",
-        "org.loomcard.yarn.web.LoomcardSchedulerPage");
-    conf.set("yarn.webapp.custom.webservice.class", LoomcardWebServices.class.getName());
     manager = RunningRm.start(IdleScheduler.class, conf);
   }
 
@@ -66,15 +62,6 @@ public final class CallerTest {
     STATUS.answer = BridgeSamples.applied(SampleStatus.GOVERNING);
     STATUS.token.prepare();
     manager.resetHeaders();
-  }
-
-  /** The settings of earlier versions change nothing. */
-  @Test
-  public void formerSettingsDoNoHarm() throws Exception {
-    for (String path : new String[] {"/ws/v1/cluster/info", "/ws/v1/cluster/apps",
-        "/ws/v1/cluster/scheduler", POLICY, "/cluster/scheduler", "/cluster/apps"}) {
-      assertEquals(path, 200, manager.get(path, "*/*").status);
-    }
   }
 
   private static RunningRm.Answer[] everyChange() throws IOException {
