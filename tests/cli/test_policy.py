@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from loomcard.api import registry
 from loomcard.cli.policy.commands import policy
-from loomcard.config.schema import schema
 
 ROOT = Path(__file__).parents[2]
 BAD = "version: 1\npolcy: drf\nweight: 0\n"
@@ -191,11 +190,6 @@ def test_an_unknown_name_is_one_line_with_the_nearest(rm: ResourceManager) -> No
     assert rm.calls == []
     assert run(policy, ["apply", "dfr", "--rm", rm.url, "--no-local-check"]).exit_code == 0
     assert rm.calls[0][1].endswith("policy: dfr\n")
-
-
-def test_schema_is_printed() -> None:
-    """The printed schema is the published one."""
-    assert json.loads(run(policy, ["schema"]).output) == schema("policy")
 
 
 def test_apply_sends_the_text_and_prints_the_version(rm: ResourceManager) -> None:

@@ -19,12 +19,6 @@ DEFAULTS = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", GUIDE, flags=re.MU
 """The default of each key, as the guide's table states it."""
 
 
-def test_there_is_no_schema_of_other_kinds_yet() -> None:
-    """A kind that is not supported has no schema."""
-    with pytest.raises(ValueError, match="workload"):
-        schema("workload")
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_configurations_compile_and_validate(file: Path) -> None:
     """Each file in policies/ is valid for both readers, shows more than a policy's name alone
@@ -33,7 +27,7 @@ def test_configurations_compile_and_validate(file: Path) -> None:
     text = file.read_text()
     assert yaml.safe_load(text)["queues"]
     assert file.stem not in built_in()
-    jsonschema.validate(yaml.safe_load(text), schema("policy"))
+    jsonschema.validate(yaml.safe_load(text), schema())
     assert compile_config(text, file.name)["queues"][0]["path"] == "root"
     assert len(text.splitlines()) <= 30
 
@@ -58,7 +52,7 @@ def test_the_schema_refuses_what_the_compiler_refuses(line: str) -> None:
     """An editor that knows the schema shows the error during typing."""
     document = {"version": 1, "policy": "drf", **yaml.safe_load(line)}
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, schema("policy"))
+        jsonschema.validate(document, schema())
 
 
 def test_the_guide_names_every_key() -> None:

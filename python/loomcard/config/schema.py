@@ -459,11 +459,6 @@ class PolicyConfig(Queue):
     )
 
 
-def schema(kind: str = "policy") -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of files of ``kind``.
-
-    Raises ValueError for an unknown kind.
-    """
-    if kind != "policy":
-        raise ValueError(f"there is no schema for kind {kind!r}: only 'policy'")
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of policy configurations."""
     return published(PolicyConfig.model_json_schema(), ["version", "policy"])

@@ -1,4 +1,4 @@
-"""``loomcard policy``: list the policies, check a configuration, print its schema, apply it.
+"""``loomcard policy``: list the policies, check a configuration, apply it.
 
 What checks and compiles is imported when it is asked for: help needs none of it.
 """
@@ -153,14 +153,6 @@ def check(
         raise typer.Exit(BAD_INPUT)
     if any(result["journal"]["differ"] for result in results if "journal" in result):
         raise typer.Exit(FAILED)
-
-
-@policy.command("schema")
-def print_schema() -> None:
-    """Print the JSON Schema of policy configurations."""
-    from loomcard.config.schema import schema  # and with it what makes schemas of classes
-
-    print_json(schema("policy"))
 
 
 @policy.command()
