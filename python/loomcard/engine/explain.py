@@ -18,7 +18,7 @@ from loomcard.engine.binding import Constraint, amounts_text, named
 from loomcard.engine.mirror import Mirror
 from loomcard.engine.round import PolicyTree
 from loomcard.model.objects import Application, Ask
-from loomcard.model.queue import Queue
+from loomcard.model.queue import Queue, queues_above
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, share
 
@@ -279,7 +279,7 @@ class Explainer:
                 "pending": queue.pending_count,
                 "share": round(share(queue.used, self.state.capacity), 4),
             }
-            for queue in reversed(list(path_up(leaf)))
+            for queue in reversed(list(queues_above(leaf)))
         ]
 
     def _entitlements(self) -> dict[Queue, Resource]:
@@ -332,19 +332,11 @@ def since_ms(ask: Ask) -> int:
 
 def between(one: Queue, other: Queue) -> tuple[Queue, Queue, Queue]:
     """The lowest queue that is above both, and the two below it that lead to each."""
-    first, second = list(path_up(one)), list(path_up(other))
+    first, second = list(queues_above(one)), list(queues_above(other))
     while len(first) > 1 and len(second) > 1 and first[-2] is second[-2]:
         first.pop()
         second.pop()
     return first[-1], first[-2], second[-2]
-
-
-def path_up(queue: Queue) -> Iterator[Queue]:
-    """A queue and those above it, up to root."""
-    above: Queue | None = queue
-    while above is not None:
-        yield above
-        above = above.parent
 
 
 def waiting(apps: Iterable[Application]) -> Iterator[tuple[Application, Ask]]:

@@ -13,11 +13,11 @@ from loomcard.api.pending_plan import PendingAllocation
 from loomcard.api.view import RoundTime
 from loomcard.engine import binding
 from loomcard.engine.binding import Constraint
-from loomcard.engine.explain import Explainer, path_up
+from loomcard.engine.explain import Explainer
 from loomcard.engine.round import PolicyTree
 from loomcard.model.events import Changes
 from loomcard.model.objects import Application, Ask
-from loomcard.model.queue import Queue
+from loomcard.model.queue import Queue, queues_above
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import UNLIMITED, Resource, add_all
 
@@ -155,7 +155,7 @@ def _open(explainer: Explainer, ask: Ask, found: list[Constraint]) -> None:
     """
     state = explainer.state
     plenty = Resource([UNLIMITED >> 20] * len(state.zero))
-    for queue in path_up(ask.application.queue):
+    for queue in queues_above(ask.application.queue):
         if queue.maximum is not None:
             queue.maximum = plenty
     for each in found:

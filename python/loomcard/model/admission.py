@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loomcard.model.queue import Queue
+from loomcard.model.queue import Queue, queues_above
 
 TOO_OLD = "Application is killed by ResourceManager as it has exceeded the lifetime period."
 """YARN's message at the end of an application's lifetime."""
@@ -21,7 +21,7 @@ def refusal(queue: Queue, user: str, application_id: str) -> str | None:
     state = _state(queue)
     if state != "RUNNING":
         return f"Queue {queue.path} is {state}. C{tail[1:]}"
-    for limited in _path(queue):
+    for limited in queues_above(queue):
         most = limited.spec.get("maximum_applications")
         if most is not None and (live := _live(limited)) >= most:
             return f"Queue {limited.path} already has {live} applications, {tail}"
@@ -58,14 +58,14 @@ def lifetime_s(queue: Queue, asked: int = 0) -> int | None:
 
 def _largest(queue: Queue) -> dict[str, int]:
     found: dict[str, int] = {}
-    for above in _path(queue):
+    for above in queues_above(queue):
         for name, amount in above.spec.get("maximum_allocation", {}).items():
             found[name] = min(amount, found.get(name, amount))
     return found
 
 
 def _state(queue: Queue) -> str:
-    if all(above.spec.get("state", "running") == "running" for above in _path(queue)):
+    if all(above.spec.get("state", "running") == "running" for above in queues_above(queue)):
         return "RUNNING"
     return "DRAINING" if _live(queue) else "STOPPED"
 
@@ -76,13 +76,6 @@ def _live(queue: Queue, user: str | None = None) -> int:
         return sum(_live(child, user) for child in queue.children)
     apps = queue.applications
     return len(apps) if user is None else sum(app.user == user for app in apps.values())
-
-
-def _path(queue: Queue) -> list[Queue]:
-    path = [queue]
-    while path[-1].parent is not None:
-        path.append(path[-1].parent)
-    return path
 
 
 def _text(amounts: dict[str, int]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from loomcard.model.objects import Ask, Container
-from loomcard.model.queue import Queue
+from loomcard.model.queue import Queue, queues_above
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, room_for, short_of, subtract_all
 
@@ -136,7 +136,7 @@ class LabelLimits:
         if not self._parts:
             return
         self._refresh(state)
-        for queue in _path(leaf):
+        for queue in queues_above(leaf):
             limit = self._limits.get((queue.number, label))
             if limit is not None:
                 yield queue, limit, self._above(state, queue, label)
@@ -192,7 +192,7 @@ class LabelLimits:
             owed = [queue for queue in promised if self.below(state, queue, label)]
             self.guards = False  # limits alone count here
             found = bool(owed) and any(
-                any(queue is above for queue in owed for above in _path(ask.application.queue))
+                any(q is above for q in owed for above in queues_above(ask.application.queue))
                 and state.limited(ask) is None
                 for ask in state.labelled.get(label, ())
                 if state.fit_indexes.first(ask.size, label) is not None
@@ -246,10 +246,3 @@ class LabelLimits:
 
 def _share(whole: Resource, ppm: int) -> Resource:
     return Resource(amount * ppm // PPM for amount in whole)
-
-
-def _path(leaf: Queue) -> Iterator[Queue]:
-    queue: Queue | None = leaf
-    while queue is not None:
-        yield queue
-        queue = queue.parent

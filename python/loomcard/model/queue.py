@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from loomcard.model.renamed import warn_renamed
@@ -151,3 +151,11 @@ class Queue:
         """Deprecated since 0.1: ``reservation_nodes``."""
         warn_renamed("queue.hold_nodes", "queue.reservation_nodes")
         return self.reservation_nodes
+
+
+def queues_above(queue: Queue) -> Iterator[Queue]:
+    """Yield a queue and those above it, up to the root."""
+    above: Queue | None = queue
+    while above is not None:
+        yield above
+        above = above.parent

@@ -8,7 +8,7 @@ import pytest
 
 from compiled import config, queue
 from loomcard import ClusterView, Plan
-from loomcard.api.preempt.limits import Limits, has_room, queues_above
+from loomcard.api.preempt.limits import Limits, has_room
 from loomcard.api.preempt.owed import OwedTask, OwedTasks, word_of
 from loomcard.api.preempt.queue_trees import QueueTrees
 from loomcard.api.preempt.rules import (
@@ -18,6 +18,7 @@ from loomcard.api.preempt.rules import (
     PreemptionRules,
 )
 from loomcard.model.objects import Ask, AskKey
+from loomcard.model.queue import queues_above
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 

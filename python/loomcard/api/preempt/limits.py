@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from loomcard.model.limits import own_limit
 from loomcard.model.objects import Ask, Container
-from loomcard.model.queue import Queue
+from loomcard.model.queue import Queue, queues_above
 from loomcard.model.resource import add_all, room_for
 from loomcard.model.state import ClusterState
 
@@ -80,14 +80,6 @@ class Limits:
 def _add(sums: dict[Queue, list[int]], leaf: Queue, size: Sequence[int]) -> None:
     for queue in queues_above(leaf):
         add_all([sums.setdefault(queue, [0] * len(size))], size)
-
-
-def queues_above(leaf: Queue) -> Iterator[Queue]:
-    """Yield a queue and those above it, up to the root."""
-    queue: Queue | None = leaf
-    while queue is not None:
-        yield queue
-        queue = queue.parent
 
 
 def has_room(size: Sequence[int], left: Sequence[int]) -> bool:

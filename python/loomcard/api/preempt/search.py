@@ -17,14 +17,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from loomcard.api.plan import Plan
-from loomcard.api.preempt.limits import Limits, has_room, queues_above
+from loomcard.api.preempt.limits import Limits, has_room
 from loomcard.api.preempt.owed import OwedTasks, asks_of, for_first, word_of
 from loomcard.api.preempt.rules import EVERY_MS, Preemption, PreemptionRules
 from loomcard.api.preempt.trees import ShareNode, SharePartition, ShareTrees
 from loomcard.api.view import applications_below
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Container, Node
-from loomcard.model.queue import Queue
+from loomcard.model.queue import Queue, queues_above
 from loomcard.model.reservations import why_never
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
 
