@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.validation import Finding, FindingsError
+from loomcard.validation.findings import Finding, FindingsError
 from loomcard.workload import load
 from loomcard.workload.scenario import Scenario
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loomcard.validation import FindingsError
+from loomcard.validation.findings import FindingsError
 from loomcard.workload.loading import load
 
 TEXT = """version: 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.validation import FindingsError
+from loomcard.validation.findings import FindingsError
 from loomcard.workload.drawn_dag import scaled, shape
 from loomcard.workload.loading import build, load
 from loomcard.workload.scenario import Scenario, Stage

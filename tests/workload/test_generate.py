@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.validation import FindingsError
+from loomcard.validation.findings import FindingsError
 from loomcard.workload import load
 from loomcard.workload.loading import build
 from loomcard.workload.scenario import Scenario

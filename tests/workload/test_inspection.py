@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from loomcard.validation import FindingsError
+from loomcard.validation.findings import FindingsError
 from loomcard.workload import load
 from loomcard.workload.ascii_plot import bar, columns, duration
 from loomcard.workload.inspection import inspected

@@ -262,7 +262,7 @@ def test_one_run_finds_everything(findings_of: Any) -> None:
 
 def test_a_file_that_is_not_there_names_what_is() -> None:
     """The bare name of a shipped workload is a file too; any other name is one finding."""
-    from loomcard.validation import FindingsError
+    from loomcard.validation.findings import FindingsError
 
     with pytest.raises(FindingsError, match="no such file"):
         load(Path("no-such-workload"), seed=1)

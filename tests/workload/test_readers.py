@@ -11,7 +11,7 @@ import pytest
 
 from loomcard.config import compile_config
 from loomcard.simulator import simulate
-from loomcard.validation import FindingsError
+from loomcard.validation.findings import FindingsError
 from loomcard.wire import messages as r
 from loomcard.workload import load
 from loomcard.workload.loading import build

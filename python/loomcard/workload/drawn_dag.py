@@ -13,7 +13,7 @@ from math import ceil
 from random import Random
 from typing import Any, Final
 
-from loomcard.validation import Document
+from loomcard.validation.reading import Document
 from loomcard.workload.distributions import Distribution, Value, quantile
 from loomcard.workload.schema import Template
 from loomcard.workload.stage_schema import DrawnDag, Stage

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import floor
 
-from loomcard.validation import Document
 from loomcard.validation.findings import nearest
+from loomcard.validation.reading import Document
 from loomcard.workload.sampling import Sampler
 from loomcard.workload.scenario import ScenarioApplication
 from loomcard.workload.schema import Generate

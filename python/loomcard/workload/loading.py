@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from loomcard.validation import Document, Finding, FindingsError, read
-from loomcard.validation.findings import nearest
-from loomcard.validation.reading import Limits
+from loomcard.validation.findings import Finding, FindingsError, nearest
+from loomcard.validation.reading import Document, Limits, read
 from loomcard.workload.generate import generated
 from loomcard.workload.nodes import Layout
 from loomcard.workload.readers.source import Source, Traced

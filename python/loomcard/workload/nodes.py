@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 from pydantic import BaseModel
 
-from loomcard.validation import Document
 from loomcard.validation.findings import nearest
+from loomcard.validation.reading import Document
 from loomcard.workload.readers.source import TYPES, Traced
 from loomcard.workload.scenario import Amounts, Fault, ScenarioNode
 from loomcard.workload.schema import Cluster

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from loomcard.validation import Finding, FindingsError
-from loomcard.validation.findings import nearest
+from loomcard.validation.findings import Finding, FindingsError, nearest
 from loomcard.workload.loading import build, find, load
 from loomcard.workload.readers import OPTIONS
 from loomcard.workload.scenario import Scenario

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
 
-from loomcard.validation import Document
+from loomcard.validation.reading import Document
 from loomcard.workload.distributions import Distribution, put_numbers, quantile, resolve
 from loomcard.workload.drawn_dag import with_stages
 from loomcard.workload.nodes import Layout

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
 
-from loomcard.validation import Document
 from loomcard.validation.findings import nearest
+from loomcard.validation.reading import Document
 from loomcard.workload.schema import Template
 
 Path = tuple[str | int, ...]

@@ -11,9 +11,8 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from loomcard.validation import Document
 from loomcard.validation.findings import describe, nearest
-from loomcard.validation.reading import Path, walk
+from loomcard.validation.reading import Document, Path, walk
 from loomcard.validation.structure import (
     check_header,
     check_mapping,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from loomcard.validation import Finding, FindingsError
+from loomcard.validation.findings import Finding, FindingsError
 from loomcard.workload.scenario import Scenario, ScenarioApplication, Stage
 
 MOST_TASKS = 100_000

@@ -40,7 +40,7 @@ from loomcard.config.rules import POLICY
 if TYPE_CHECKING:
     from loomcard.config.catalog import Option
     from loomcard.config.fit import ClusterFacts
-    from loomcard.validation import Finding
+    from loomcard.validation.findings import Finding
 
 BAD_INPUT = 2
 FAILED = 1

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from loomcard.validation import Finding, FindingsError
+from loomcard.validation.findings import Finding, FindingsError
 from loomcard.workload.distributions import Part
 from loomcard.workload.scenario import ScenarioApplication, ScenarioNode
 
