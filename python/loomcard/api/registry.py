@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from loomcard.api import PLAN_API
 from loomcard.validation import error_text
+from loomcard.validation.hinted import HintedError
 from loomcard.wire.older import OPTIONS, renamed
 
 GROUP = "loomcard.policies"
@@ -38,12 +39,8 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 P = TypeVar("P", bound=type)
 
 
-class PolicyNotFoundError(Exception):
+class PolicyNotFoundError(HintedError):
     """There is no such policy, or it cannot be loaded; ``hint`` says what to do."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def register(name: str) -> Callable[[P], P]:

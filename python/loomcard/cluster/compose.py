@@ -27,6 +27,7 @@ from loomcard.cluster.image_files import FROM_WHEEL, add_jars, compose_root
 from loomcard.cluster.rm_client import TOKEN_FILE
 from loomcard.config import FindingsError
 from loomcard.config.shipped import checkout
+from loomcard.validation.hinted import HintedError
 
 PROJECT: Final = "loomcard"
 """The project's name in docker-compose.yml."""
@@ -34,12 +35,8 @@ _LINE: Final = "-hadoop-"
 """Before the Hadoop line in an image's tag."""
 
 
-class ComposeError(Exception):
+class ComposeError(HintedError):
     """Docker or compose failed: one sentence, and a `hint` on what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)

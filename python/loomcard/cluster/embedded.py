@@ -22,6 +22,7 @@ from loomcard.cluster import paths, start_up
 from loomcard.cluster.embedded_config import LocalSettings, Machine, render_conf
 from loomcard.cluster.rm_client import TOKEN_FILE, ResourceManagerClient, RestError, token_of
 from loomcard.config.shipped import PlaceError
+from loomcard.validation.hinted import HintedError
 
 _MARK = "@loomcard "
 _START_S = 240.0  # seconds on an idle machine, minutes on one busy with other builds
@@ -31,12 +32,8 @@ _OLDEST_JAVA = 9
 _MAIN = "org.loomcard.yarn.embedded.EmbeddedCluster"
 
 
-class ClusterError(Exception):
+class ClusterError(HintedError):
     """The cluster did not do what was requested. `hint` says where to look."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def _damaged(run_dir: Path) -> ClusterError:

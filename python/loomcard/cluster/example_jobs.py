@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loomcard.validation.hinted import HintedError
 
-class ProgramError(Exception):
+
+class ProgramError(HintedError):
     """The program does not exist, or its arguments are wrong. `hint` says what would be right."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loomcard.cluster.hadoop_property_names import KnownNames, property_names
 from loomcard.config.shipped import shipped
+from loomcard.validation.hinted import HintedError
 
 PACKAGE = Path(__file__).parents[1]
 LOOMCARD_SCHEDULER = "org.loomcard.yarn.LoomcardScheduler"
@@ -46,12 +47,8 @@ PAIR: Mapping[str, Any] = {
 Properties = Mapping[str, str]
 
 
-class RenderError(Exception):
+class RenderError(HintedError):
     """A configuration cannot be rendered: one sentence, and a `hint` on what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class Ports(BaseModel):

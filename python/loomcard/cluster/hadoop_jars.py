@@ -26,6 +26,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from loomcard.cluster.paths import hadoop_lines
 from loomcard.config.shipped import PlaceError, checkout, shipped
+from loomcard.validation.hinted import HintedError
 
 MAVEN_CENTRAL: Final = "https://repo1.maven.org/maven2"
 _AT_ONCE: Final = 8
@@ -37,12 +38,8 @@ _OTHER_SOURCE: Final = (
 )
 
 
-class JarSourceError(Exception):
+class JarSourceError(HintedError):
     """The given Hadoop line or source of jars is none. `hint` says what it can be."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class _Jar(NamedTuple):

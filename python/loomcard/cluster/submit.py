@@ -11,18 +11,15 @@ from pathlib import Path
 
 from loomcard.cluster import paths
 from loomcard.cluster.example_jobs import Program
+from loomcard.validation.hinted import HintedError
 
 _LOOK_S = 0.3
 _THROWN = re.compile(r'^(Exception in thread "main" )?([\w.$]+(Exception|Error): )+')
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
 
 
-class SubmissionError(Exception):
+class SubmissionError(HintedError):
     """The client could not submit, or its program failed. `hint` names the client's log."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,13 @@
 from pathlib import Path
 
 import loomcard
+from loomcard.validation.hinted import HintedError
 
 PACKAGE = Path(loomcard.__file__).resolve().parent
 
 
-class PlaceError(Exception):
+class PlaceError(HintedError):
     """Something that the command needs is not on this machine. `hint` says how to get it."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def checkout() -> Path | None:

@@ -15,18 +15,16 @@ from typing import Final
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from loomcard.validation.hinted import HintedError
+
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._-]+)""")
 _ATTRIBUTE: Final = re.compile(rb"""\s([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE: Final = b" \t\r\n"
 _OURS: Final = "org.loomcard."
 
 
-class SiteFileError(Exception):
+class SiteFileError(HintedError):
     """A file of an installation that cannot be read or changed. `hint` says what to do."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ import msgspec
 from loomcard.cluster import paths
 from loomcard.cluster.embedded import ClusterError
 from loomcard.player.model_process import PlayerInput
+from loomcard.validation.hinted import HintedError
 from loomcard.workload.hints import hints
 from loomcard.workload.scenario import Scenario, ScenarioApplication, Stage
 
@@ -35,12 +36,8 @@ _OWN = "player: "
 """What the player's own lines in its log begin with; the others are Hadoop's."""
 
 
-class PlayError(ValueError):
+class PlayError(HintedError, ValueError):
     """A scenario that a real cluster cannot play. `hint` says what to do about it."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass

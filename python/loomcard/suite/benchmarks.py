@@ -35,6 +35,7 @@ from loomcard.suite.data.text import (
     write_pages,
     write_words,
 )
+from loomcard.validation.hinted import HintedError
 
 Size = Literal["tiny", "small", "large"]
 SIZES: Final[tuple[Size, ...]] = ("tiny", "small", "large")
@@ -42,12 +43,8 @@ _FILES: Final = {"tiny": 2, "small": 8, "large": 16}
 _REDUCES: Final = {"tiny": 1, "small": 2, "large": 4}
 
 
-class SuiteError(Exception):
+class SuiteError(HintedError):
     """The suite does not have something that was requested. `hint` lists what it has."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from loomcard.api.stages.dag_hint import (
     parse_dag,
     write_dag,
 )
+from loomcard.validation.hinted import HintedError
 
 MAP_PRIORITY: Final = 20
 REDUCE_PRIORITY: Final = 10
@@ -34,12 +35,8 @@ LONGEST: Final = 130_000
 FORMAT: Final = "name,tasks,ms,memory,vcores[,after...]"
 
 
-class DagError(Exception):
+class DagError(HintedError):
     """No hint can be made from the input. ``hint`` is the remedy."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class Form(StrEnum):

@@ -131,8 +131,10 @@ def _tried(job: Job, found: environment.SparkEnvironment | None) -> str:
 
     try:
         without_cluster.run(job, paths.run_folder("suite-try"), found)
-    except (SubmissionError, WrongResultError) as error:
-        return f"{error}" + (f" ({error.hint})" if error.hint else "")
+    except SubmissionError as error:
+        return f"{error} ({error.hint})"
+    except WrongResultError as error:
+        return str(error)
     return ""
 
 

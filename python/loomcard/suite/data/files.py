@@ -10,11 +10,7 @@ Numbers = Mapping[str, int]
 
 
 class WrongResultError(Exception):
-    """A program ended well but its result is wrong. `hint` names the files."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
+    """A program ended well but its result is wrong."""
 
 
 def require(right: bool, message: str) -> None:
