@@ -6,13 +6,10 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from loomcard.cluster.embedded import LocalCluster
-from loomcard.cluster.rm_client import ResourceManagerClient, RestError
-from loomcard.simulator import Progress
-
-EVERY_MS: Final = 1_000
+from benchmarks.papers_on_yarn.occupancy import EverySecond
+from loomcard.cluster.rm_client import ResourceManagerClient
 
 
 class Sample(NamedTuple):
@@ -23,35 +20,22 @@ class Sample(NamedTuple):
     running: int
 
 
-class DecidingObserver:
-    """Looks at the policy process once per second. Give ``meet`` and ``look`` to ``play`` as
-    ``on_up`` and ``on_progress``.
-    """
+class DecidingObserver(EverySecond):
+    """Looks at the policy process."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.samples: list[Sample] = []
         self.fallback = 0
         """The number of containers that were allocated without a policy's decision."""
-        self._rest: ResourceManagerClient | None = None
-        self._next_ms = 0
 
-    def meet(self, cluster: LocalCluster) -> None:
-        """Remember the cluster to observe."""
-        self._rest = cluster.rest
-
-    def look(self, progress: Progress) -> None:
-        """Take a sample, if the last one is a second old. A request without an answer is left
-        out.
-        """
-        if self._rest is None or progress.now_ms < self._next_ms or progress.now_ms <= 0:
-            return
-        self._next_ms = (progress.now_ms // EVERY_MS + 1) * EVERY_MS
-        with contextlib.suppress(RestError, FileNotFoundError):
-            info = self._rest.scheduler()["schedulerInfo"]
-            self.fallback = info["allocations"]["fallback"]
-            running = [app for app in self._rest.applications() if app["state"] == "RUNNING"]
-            process = int(info["bridge"]["process"].split()[-1])
-            self.samples.append(Sample(progress.now_ms, cpu_ms(process), len(running)))
+    def _sample(self, rest: ResourceManagerClient, now_ms: int) -> None:
+        info = rest.scheduler()["schedulerInfo"]
+        self.fallback = info["allocations"]["fallback"]
+        running = [app for app in rest.applications() if app["state"] == "RUNNING"]
+        process = int(info["bridge"]["process"].split()[-1])
+        with contextlib.suppress(FileNotFoundError):  # it has ended
+            self.samples.append(Sample(now_ms, cpu_ms(process), len(running)))
 
     def while_running(self, least: int) -> list[Sample]:
         """Return the samples from the first to the last that saw at least that many applications

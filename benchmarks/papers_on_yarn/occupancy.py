@@ -73,15 +73,13 @@ class Occupancy:
         return longest
 
 
-class Observer:
+class EverySecond:
     """Asks the ResourceManager of a run once per second, while the run's progress is reported.
 
-    ``occupancy`` is what it has seen. Give ``meet`` and ``look`` to ``play`` as ``on_up`` and
-    ``on_progress``.
+    Give ``meet`` and ``look`` to ``play`` as ``on_up`` and ``on_progress``.
     """
 
     def __init__(self) -> None:
-        self.occupancy = Occupancy()
         self._rest: ResourceManagerClient | None = None
         self._next_ms = 0
 
@@ -97,8 +95,21 @@ class Observer:
             return
         self._next_ms = (progress.now_ms // EVERY_MS + 1) * EVERY_MS
         with contextlib.suppress(RestError):
-            held = holdings(self._rest.applications())
-            self.occupancy.samples.append((progress.now_ms, held))
+            self._sample(self._rest, progress.now_ms)
+
+    def _sample(self, rest: ResourceManagerClient, now_ms: int) -> None:
+        raise NotImplementedError
+
+
+class Observer(EverySecond):
+    """Sees how many containers each application has: ``occupancy``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.occupancy = Occupancy()
+
+    def _sample(self, rest: ResourceManagerClient, now_ms: int) -> None:
+        self.occupancy.samples.append((now_ms, holdings(rest.applications())))
 
 
 def holdings(applications: Sequence[dict[str, object]]) -> Held:
