@@ -211,7 +211,7 @@ def whole(cluster: Cluster) -> dict[str, Any]:
     del found["queue"]["chain"]
     asks = [ask for ask in app.asks if ask.count > 0]
     if asks:
-        found["sentence"] = explainer.sentence(explainer.find(asks[-1]), {"text": "So it is"})
+        found["sentence"] = explainer.sentence(explainer.find(asks[-1]))
         found["order"] = trial.order(explainer, asks[-1])
     return found
 

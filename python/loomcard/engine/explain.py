@@ -191,7 +191,7 @@ class Explainer:
             shown = value if isinstance(value, str | int | float) else None
             yield f"{name} {amounts_text(value, self.state.types) if shown is None else shown}"
 
-    def sentence(self, found: Found, order: dict[str, Any] | None = None) -> str:
+    def sentence(self, found: Found) -> str:
         """The sentence for YARN's diagnostics, of bounded length."""
         ask = found.ask
         what = (
@@ -203,8 +203,6 @@ class Explainer:
             f"Since {since:%Y-%m-%d %H:%M:%S}Z waits for {what} in {queue}:"
             f" {found.code}: {self.words(found)}"
         )
-        if order:
-            said += f". {order['text']}"
         return said if len(said) <= SENTENCE else said[: SENTENCE - 3] + "..."
 
     # Applications and queues
