@@ -73,11 +73,9 @@ class Row(msgspec.Struct):
     """The number of leaves that woke and did not reach their guarantee."""
 
 
-def random_tree(
-    rng: Random, depth: int, resources: int, weights: int = 3
-) -> tuple[Node, tuple[int, ...]]:
-    """Return a tree with its capacity: 2 or 3 children, leaves at `depth`, weights of 1 to
-    `weights`, tasks of 0 to 3 units of each resource, capacities of 60 to 140.
+def random_tree(rng: Random, depth: int, resources: int) -> tuple[Node, tuple[int, ...]]:
+    """Return a tree with its capacity: 2 or 3 children, leaves at `depth`, weights of 1 to 3, tasks
+    of 0 to 3 units of each resource, capacities of 60 to 140.
     """
 
     def demand() -> tuple[int, ...]:
@@ -86,7 +84,7 @@ def random_tree(
         return task
 
     def grow(name: str, level: int) -> Node:
-        weight = float(rng.randint(1, weights))
+        weight = float(rng.randint(1, 3))
         if level == depth:
             return Node(name, weight, demand=demand())
         count = rng.randint(2, 3)

@@ -69,7 +69,7 @@ def fig2(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
         for name, (policy, asks, _) in _in_turn(FIG2, repeat):
             notify(f"fig2, repeat {repeat + 1}: {name}")
             place = folder / f"{repeat}-{policy}-{asks}"
-            ends[name].append(gated_ends(play(gated(asks), policy, folder=place), UNIT_MS))
+            ends[name].append(gated_ends(play(gated(asks), policy, folder=place)))
     return {
         name: {
             "paper": paper,
@@ -81,16 +81,16 @@ def fig2(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
     }
 
 
-def gated(asks: str, unit_ms: int = UNIT_MS) -> Scenario:
+def gated(asks: str) -> Scenario:
     """Return the figure's two jobs, which come while an application occupies the whole machine. The
     first task of either starts when that application ends, at their time 0. ``asks``: as in an
     application.
     """
     file = Path(str(files("benchmarks.papers_on_yarn"))) / "workloads" / "carbyne-fig2.yml"
-    return load(file, seed=1, vary={"unit_ms": unit_ms, "asks": asks})
+    return load(file, seed=1, vary={"unit_ms": UNIT_MS, "asks": asks})
 
 
-def gated_ends(record: RunRecord, unit_ms: int) -> list[float]:
+def gated_ends(record: RunRecord) -> list[float]:
     """Return when j1 and j2 end, in units of time from the end of the gate (the application that
     comes first). Raises ValueError if one failed or came after the gate's end.
     """
@@ -100,7 +100,7 @@ def gated_ends(record: RunRecord, unit_ms: int) -> list[float]:
         if job.state != "SUCCEEDED" or job.demanding[0][0] >= opened_ms:
             asked = f"{job.id} is {job.state} and asked from {job.demanding[0][0]} ms on"
             raise ValueError(f"{asked}; the gate ended at {opened_ms} ms: the machine was too slow")
-    return [(job.demanding[-1][1] - opened_ms) / unit_ms for job in jobs]
+    return [(job.demanding[-1][1] - opened_ms) / UNIT_MS for job in jobs]
 
 
 def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:

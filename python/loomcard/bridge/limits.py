@@ -40,13 +40,13 @@ def apply(environment: Mapping[str, str] = os.environ) -> int:
     return limit >> 20
 
 
-def are_reached(status: Path = Path("/proc/self/status")) -> bool:
+def are_reached() -> bool:
     """Whether this process uses most of the memory that it may have, so that a ``MemoryError`` was
     not caused by one large piece alone; False if the kernel does not say.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
     try:
-        lines = status.read_text(encoding="ascii").splitlines()
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
         return False
     kept_kb = next((int(line.split()[1]) for line in lines if line.startswith("VmData:")), 0)

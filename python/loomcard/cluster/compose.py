@@ -83,8 +83,6 @@ class ComposeCluster:
         policy: str | Path | None = None,
         *,
         nodes: int = 2,
-        build: bool = True,
-        timeout_s: int = 1200,
     ) -> None:
         """Render the configuration, build the image of `paths.hadoop_line` and wait until every
         service is healthy.
@@ -102,11 +100,10 @@ class ComposeCluster:
         chosen = settings or compose_settings()
         render(self.conf_dir, chosen, policy)
         self._check_owner()
-        if build:
-            add_jars(self.checkout, line)
+        add_jars(self.checkout, line)
         profile = ["--profile=ha"] if chosen.zookeeper else []
-        arguments = [*profile, "up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
-        self.compose([*arguments, *(["--build"] if build else [])], timeout_s=timeout_s)
+        arguments = ["up", "--detach", "--wait", f"--scale=nodemanager={nodes}", "--build"]
+        self.compose([*profile, *arguments], timeout_s=1200)
 
     def down(self, *, volumes: bool = False) -> None:
         """Stop and remove the containers; with `volumes`, remove their volumes too.

@@ -37,9 +37,9 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSettings:
-    """An embedded cluster: `nodes` NodeManagers n1, n2, ... distributed over `racks` racks.
+    """An embedded cluster: `nodes` NodeManagers n1, n2, ... distributed over two racks.
 
-    `machines`, if given, describe the nodes and replace `nodes`, `racks`, `node_memory_mb` and
+    `machines`, if given, describe the nodes and replace `nodes`, `node_memory_mb` and
     `node_vcores`. `virtual`: a workload's containers are no processes, but wait inside their
     NodeManager. `heartbeat_ms`: the nodes' heartbeat period. `minimum_memory_mb`,
     `minimum_vcores`: requests are rounded up to multiples of these.
@@ -54,7 +54,6 @@ class LocalSettings:
 
     run_dir: Path
     nodes: int = 3
-    racks: int = 2
     node_memory_mb: int = 2048
     node_vcores: int = 8
     machines: tuple[Machine, ...] = ()
@@ -77,7 +76,7 @@ class LocalSettings:
         """The nodes, from `machines` or from `nodes`."""
         size = {"memory_mb": self.node_memory_mb, "vcores": self.node_vcores}
         return self.machines or tuple(
-            Machine(f"n{i + 1}", f"/rack{i % self.racks + 1}", size) for i in range(self.nodes)
+            Machine(f"n{i + 1}", f"/rack{i % 2 + 1}", size) for i in range(self.nodes)
         )
 
     @property

@@ -69,7 +69,6 @@ class Extra(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     core: Properties = Field(default_factory=dict)
-    hdfs: Properties = Field(default_factory=dict)
     mapred: Properties = Field(default_factory=dict)
     yarn: Properties = Field(default_factory=dict)
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from loomcard.validation.reading import CONFIG, Limits
+from loomcard.validation.reading import CONFIG
 
 _LONGEST: Final = 4
 """The most bytes of a character in UTF-8."""
@@ -15,11 +15,11 @@ _WRITER_S: Final = 2.0
 """How long a pipe may be without a writer, in seconds."""
 
 
-def text_of(file: Path, limits: Limits = CONFIG) -> str:
+def text_of(file: Path) -> str:
     """Return the text of ``file``; a pipe is read to its end. Raises UnicodeDecodeError, and
-    OSError: also if there are more bytes than ``limits`` allow, or nothing writes to the pipe.
+    OSError: also if a configuration may not have so many bytes, or nothing writes to the pipe.
     """
-    most = limits.characters * _LONGEST
+    most = CONFIG.characters * _LONGEST
     # Without O_NONBLOCK the open of a named pipe waits for a writer for ever.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as stream:
@@ -27,7 +27,7 @@ def text_of(file: Path, limits: Limits = CONFIG) -> str:
         os.set_blocking(descriptor, True)
         text = first + stream.read(most + 1)
     if len(text) > most:
-        raise OSError(errno.EFBIG, f"more than {most} bytes, too much for {limits.what}")
+        raise OSError(errno.EFBIG, f"more than {most} bytes, too much for {CONFIG.what}")
     return text.decode("utf-8-sig")
 
 

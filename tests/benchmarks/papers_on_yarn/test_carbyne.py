@@ -19,7 +19,7 @@ def simulated(scenario, policy):
 def test_figure_2_behind_its_gate(name):
     """The simulator gives the figure's means, as YARN should; heartbeats add a little."""
     policy, asks, paper = carbyne.FIG2[name]
-    ends = carbyne.gated_ends(simulated(carbyne.gated(asks), policy), carbyne.UNIT_MS)
+    ends = carbyne.gated_ends(simulated(carbyne.gated(asks), policy))
     assert sum(ends) / 2 == pytest.approx(paper, abs=0.1)
 
 
@@ -28,7 +28,7 @@ def test_a_job_that_comes_after_the_gate_is_no_measurement():
     record = simulated(carbyne.gated("unmarked"), "drf")
     record.applications[1].demanding[0] = (20_000, 30_000)
     with pytest.raises(ValueError, match="j1 is SUCCEEDED and asked from 20000 ms on; the gate"):
-        carbyne.gated_ends(record, carbyne.UNIT_MS)
+        carbyne.gated_ends(record)
 
 
 def test_fifty_come_at_once_and_every_second_plans_itself():

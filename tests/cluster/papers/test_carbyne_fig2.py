@@ -31,7 +31,7 @@ def test_figure_2_on_yarn(policy: str, asks: str, wanted: list[float], tmp_path:
     """The mean completions are 2.05 and 1.55, whether the scheduler plans by the hint or the AMs
     plan.
     """
-    found = gated_ends(play(gated(asks), policy, folder=tmp_path), UNIT_MS)
+    found = gated_ends(play(gated(asks), policy, folder=tmp_path))
     late = LATE_MS / UNIT_MS
     assert found == pytest.approx(wanted, abs=late)
     assert mean(found) == pytest.approx(mean(wanted), abs=late)

@@ -47,6 +47,6 @@ def lines(folder: Path) -> Iterator[str]:
                 yield row.rstrip("\n")
 
 
-def close(one: float, other: float, relative: float = 1e-6) -> bool:
+def close(one: float, other: float) -> bool:
     """Return whether two sums of the same numbers, added in different orders, agree."""
-    return abs(one - other) <= relative * max(1.0, abs(one), abs(other))
+    return abs(one - other) <= 1e-6 * max(1.0, abs(one), abs(other))
