@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from loomcard.model.renamed import warn_renamed
-from loomcard.model.resource import Resource
+from loomcard.model.resource import Resource, short_of
 
 if TYPE_CHECKING:
     from loomcard.model.objects import Application, Member
@@ -129,13 +129,7 @@ class Queue:
     @property
     def below_guaranteed(self) -> bool:
         """Whether it uses less than it is guaranteed, in every type that is guaranteed."""
-        some = False
-        for used, guaranteed in zip(self.used, self.guaranteed):  # noqa: B905 - equal by construction
-            if guaranteed:
-                some = True
-                if used >= guaranteed:
-                    return False
-        return some
+        return short_of(self.used, self.guaranteed)
 
     def __repr__(self) -> str:
         return f"Queue({self.path}, used={self.used})"

@@ -70,8 +70,13 @@ def room_for(size: Sequence[int], used: Sequence[int], limit: Sequence[int]) -> 
 
 def short_of(used: Sequence[int], promised: Sequence[int]) -> bool:
     """Whether ``used`` is less than ``promised``, in each type that is promised at all."""
-    rows = [(taken, most) for taken, most in zip(used, promised, strict=True) if most]
-    return bool(rows) and all(taken < most for taken, most in rows)
+    some = False
+    for taken, most in zip(used, promised):  # noqa: B905 - equal by construction
+        if most:
+            some = True
+            if taken >= most:
+                return False
+    return some
 
 
 def add_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
