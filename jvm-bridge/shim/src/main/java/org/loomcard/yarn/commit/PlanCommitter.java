@@ -296,7 +296,6 @@ public final class PlanCommitter {
       return false;
     }
     allocation.carryOut();
-    metrics.countResize();
     return true;
   }
 }

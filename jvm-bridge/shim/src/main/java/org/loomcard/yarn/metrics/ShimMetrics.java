@@ -15,7 +15,6 @@ public final class ShimMetrics {
   private final LongAdder allocatedByPolicy = new LongAdder();
   private final LongAdder allocatedByFallback = new LongAdder();
   private final LongAdder preempted = new LongAdder();
-  private final LongAdder resizesServed = new LongAdder();
   private final LongAdder nodeUpdates = new LongAdder();
   private final LongSupplier nanoTime;
   private volatile long lastNodeUpdateNanos;
@@ -48,10 +47,6 @@ public final class ShimMetrics {
     preempted.increment();
   }
 
-  public void countResize() {
-    resizesServed.increment();
-  }
-
   public void countRefusals(String reason, int count) {
     refused.computeIfAbsent(reason, code -> new LongAdder()).add(count);
   }
@@ -69,11 +64,6 @@ public final class ShimMetrics {
   /** Containers that a plan preempted. */
   public long preempted() {
     return preempted.sum();
-  }
-
-  /** Increases of running containers, which need no decision: their node is fixed. */
-  public long resizesServed() {
-    return resizesServed.sum();
   }
 
   /** Heartbeats of nodes. */

@@ -207,10 +207,10 @@ public class QueueChargesTest extends SchedulerTestBase {
     Container other = runOne();
     resize(app.getCurrentAppAttempt().getMasterContainer(),
         ContainerUpdateType.INCREASE_RESOURCE, 3072);
-    assertEquals(0, scheduler.metrics().resizesServed());
+    assertEquals("[2048, 0] [2048, 0] [1024, 0] 2", figures("default"));
     assertEquals(1, scheduler.resizes().count());
     resize(other, ContainerUpdateType.INCREASE_RESOURCE, 3072);
-    assertEquals(1, scheduler.metrics().resizesServed());
+    assertEquals("[4096, 1] [4096, 1] [1024, 0] 2", figures("default"));
     call();
     report(other, ContainerState.COMPLETE);
     end();
