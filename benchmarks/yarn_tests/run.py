@@ -26,7 +26,7 @@ from loomcard.config import canonical_json, compile_config
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "jvm-bridge" / "yarn-tests"
-SHIM = ROOT / "jvm-bridge" / "shim" / "target"
+SHIM = ROOT / "jvm-bridge" / "shim"
 SCHEDULERS = {
     "fifo": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler",
     "capacity": (
@@ -168,7 +168,7 @@ def java_command(folder: Path, scheduler: str, chosen: Chosen, methods: list[str
     """Return the command line that runs one class."""
     target = HOME / "target" / hadoop_line()
     jars = target / "classpath.txt"
-    shim = sorted(SHIM.glob("loomcard-yarn-[0-9]*.jar"))
+    shim = sorted((SHIM / "target").glob("loomcard-yarn-[0-9]*.jar"))
     if not jars.is_file() or not shim:
         make = f"make yarn-tests HADOOP={hadoop_line()}"
         raise YarnTestsError(f"{jars} or the shim's jar is missing: run `{make}`")
@@ -177,7 +177,7 @@ def java_command(folder: Path, scheduler: str, chosen: Chosen, methods: list[str
     data, scratch = folder / "data", folder / "scratch"
     return [
         str(java), "-Xmx1g", *(f"--add-opens=java.base/java.{p}=ALL-UNNAMED" for p in OPENED),
-        f"-Djava.security.krb5.conf={target / 'classes' / 'krb5.conf'}",
+        f"-Djava.security.krb5.conf={SHIM / 'src' / 'test' / 'resources' / 'krb5.conf'}",
         f"-Dtest.build.data={data}", f"-Dtest.build.dir={data}", f"-Dhadoop.tmp.dir={scratch}",
         f"-Dscheduler.class={SCHEDULERS[scheduler]}", f"-Djava.io.tmpdir={scratch}",
         "-cp", os.pathsep.join([*map(str, first), jars.read_text().strip()]),
