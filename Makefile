@@ -127,7 +127,7 @@ $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f
 	@$(MVN)/yarn-tests package $(MVN_LINE)
 	@touch $@
 
-yarn-tests: ready $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); two hours, goes on where it stopped; ONLY="TestRM TestAMRestart" only these classes
+yarn-tests: ready $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard (HADOOP=3.3 those of another line); an hour or two, goes on where it stopped; ONLY="TestRM TestAMRestart" only these classes
 	@$(ON_LINE) $(BIN)/python -m benchmarks.yarn_tests.run --write docs/benchmarks/yarn-tests.md $(if $(RERUN),--rerun) $(ONLY:%=--only %)
 
 explore: ready  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others

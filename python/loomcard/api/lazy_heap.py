@@ -50,7 +50,8 @@ class LazyHeap:
     def members(self) -> list[Any]:
         """Return what the entries that count stand for, in no certain order."""
         current = self._current
-        return [entry[-1] for entry in self._heap if current.get(entry[-1]) is entry]
+        live: list[Entry] = [each for each in self._heap if current.get(each[-1]) is each]
+        return [each[-1] for each in live]
 
     def pop(self) -> Entry:
         """Remove the top, which ``top`` has just returned, and return it."""

@@ -271,12 +271,12 @@ def reserve_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
         reservation.ask: reservation for reservation in reservations
     }.items():
         if for_first(trees, reservation):
-            best, node = best_server(plan, reserved), reservation.node
+            best, here = best_server(plan, reserved), reservation.node
             # An AM may blacklist the server, or ask for others.
-            never = plan.why_no_reservation(reserved, node) is not None
+            never = plan.why_no_reservation(reserved, here) is not None
             if best is None and never:
                 plan.unreserve(reserved)
-            elif best is not None and (never or covered(best, reserved) > covered(node, reserved)):
+            elif best is not None and (never or covered(best, reserved) > covered(here, reserved)):
                 if reserved.application.queue.reservation_nodes > 1:
                     plan.unreserve(reserved)  # one server an ask, whatever the queue allows
                 plan.reserve(reserved, best)
