@@ -168,10 +168,9 @@ public final class PolicyConfigStore {
    */
   public void apply(AppliedConfig next) throws IOException {
     List<AppliedConfig> before = kept;
-    writer.run(() -> {
-      put(next, before);
-      writeFile(next.yaml);
-    }, () -> restore(before));
+    StateWriter.Task undo = () -> restore(before);
+    writer.run(() -> put(next, before), undo);
+    writer.run(() -> writeFile(next.yaml), undo); // not when the store was given up
     written = true;
     List<AppliedConfig> after = new ArrayList<>(before);
     after.add(0, next);
