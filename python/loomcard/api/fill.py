@@ -126,9 +126,9 @@ class InOrder(Chooser):
         """Give it its new place in the order."""
         self.index.served(self.order, chosen)
 
-    def passed(self, chosen: Any, *, forbidden: bool) -> None:  # noqa: ARG002
-        """Set it aside."""
-        if chosen in self.index.entries:
+    def passed(self, chosen: Any, *, forbidden: bool) -> None:
+        """Set it aside, or close its heap."""
+        if chosen in self.index.entries and (forbidden or not self.index.close()):
             self.index.set_aside()
 
     def end(self) -> None:

@@ -81,7 +81,7 @@ class Level(MemberIndex):
         """Give the first nothing in this call, or until ``forbids`` is called again for it."""
         if forbidden and self.ask_again:
             self._refused += self.take_top()
-        else:
+        elif forbidden or not self.close():
             self.set_aside()
 
     def take_back(self) -> None:

@@ -138,12 +138,12 @@ class MemberIndex:
 
     def set_aside(self) -> None:
         """Give the top nothing in this call, whatever it asks for."""
-        if not self.close():
-            self.aside += self.take_top()
+        self.aside += self.take_top()
 
     def close(self) -> bool:
         """Close the heap of the top for this call if a limit of the leaf forbids all that is in it:
-        then not each of its members is looked at. Return whether it did.
+        then not each of its members is looked at. Return whether it did. Otherwise the top is to be
+        set aside.
         """
         shape = self._at
         if not self.queue.leaf or shape is None:

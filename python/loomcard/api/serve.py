@@ -215,20 +215,20 @@ def _serve_ask(plan: Plan, ask: Ask, full: ExhaustedShapes, rules: Chooser) -> b
 
 def report_limited(plan: Plan, limited: dict[Member, None]) -> None:
     """Give the limit as a reason to asks that were not looked at because a limit of their leaf now
-    forbids them all; those that wait by a rule of the policy keep it.
+    forbids them all, if they waited for room until now.
     """
     for member in limited:
         if isinstance(member, Application):
             for ask in member.asks:
                 known = ask.reported_reason
-                if ask.count > 0 and (known is None or known in _REASONS):
+                if ask.count > 0 and (known is None or known in _FOR_ROOM):
                     limit = plan.limited(ask)
                     if limit is not None:
                         plan.wait(ask, limit)
     limited.clear()
 
 
-_REASONS = frozenset(str(reason) for reason in Reason)
+_FOR_ROOM = frozenset({str(Reason.NODE_FULL), str(Reason.NODE_RESERVED)})
 
 
 def report_waiting(plan: Plan, unreported: dict[Member, None]) -> None:

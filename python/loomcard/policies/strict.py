@@ -207,8 +207,6 @@ class CappedLevel(Level):
 
     def set_aside(self) -> None:
         """Set the first aside; one that has its share stays aside beyond this call."""
-        if self.close():
-            return
         taken = self.take_top()
         app = taken[0][1][4]
         held = isinstance(app, Application) and self.forbids(app) is not None

@@ -98,8 +98,6 @@ class UserLimitedLevel(Level):
 
     def set_aside(self) -> None:
         """Set the first aside; one that waits for the user limit stays so beyond this call."""
-        if self.close():
-            return
         taken = self.take_top()
         app = taken[0][1][4]
         assert isinstance(app, Application)

@@ -141,7 +141,7 @@ class Leaves(Chooser):
             full = {s for s in (*line.heaps, *line.masters) if s not in fitting}
             while not self._got and (app := line.top(full)) is not None:
                 yield from self._asks(partition, app)  # type: ignore[arg-type]
-                if not self._got:
+                if not self._got and not line.close():
                     line.set_aside()
             line.put_back()
 
