@@ -28,7 +28,14 @@ from loomcard.api.preempt.rules import (
 )
 from loomcard.api.preempt.search import Search, take_back
 from loomcard.api.random import draw, pick
-from loomcard.api.reserve import RESERVATION, ByShape, serve_reservations, want_first, want_room
+from loomcard.api.reserve import (
+    RESERVATION,
+    ByShape,
+    last_turns,
+    serve_reservations,
+    want_first,
+    want_room,
+)
 from loomcard.api.serve import report_waiting
 from loomcard.api.shape_lines import OpenShapes, RoomIndex, ShapeLines
 from loomcard.api.stages.dag_hint import Dag, DagStage, read_dag, write_dag
@@ -97,6 +104,7 @@ __all__ = [
     "fill_and_take_back",
     "for_first",
     "guarantees",
+    "last_turns",
     "mean_of_runs",
     "only_shape_of",
     "own_limit",

@@ -153,9 +153,25 @@ def test_the_text_of_an_applied_policy_stays(hadoop: list[str], tmp_path: Path) 
     assert run(["install", *hadoop]) == 0
     policy = tmp_path / "state" / "policy.yml"
     policy.write_text("version: 1\nkind: policy\npolicy: fair\n")
-    (tmp_path / "state" / "applied.json").write_text("{}")
     assert run(["install", *hadoop, "--policy", "drf", "--force"]) == 0
-    assert "policy: fair" in policy.read_text()
+    assert "policy: fair" in policy.read_text()  # somebody edited it
+    policy.write_text("version: 1\nkind: policy\npolicy: drf\n")
+    (tmp_path / "state" / "applied.json").write_text("{}")
+    assert run(["install", *hadoop, "--policy", "fifo", "--force"]) == 0
+    assert "policy: drf" in policy.read_text()
+
+
+def test_an_older_installation_gets_the_policys_text(hadoop: list[str], tmp_path: Path) -> None:
+    """It is written where the same policy is named again, for the user of the state folder."""
+    assert run(["install", *hadoop]) == 0
+    policy = tmp_path / "state" / "policy.yml"
+    text = policy.read_text()
+    policy.unlink()
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "state", 12345, 12345)
+    assert run(["install", *hadoop, "--policy", "fifo"]) == 0
+    assert policy.read_text() == text
+    assert policy.stat().st_uid == (tmp_path / "state").stat().st_uid
 
 
 def test_uninstall_keeps_what_was_changed_since(hadoop: list[str], tmp_path: Path) -> None:
@@ -304,23 +320,35 @@ def test_an_older_jar_gives_way(hadoop: list[str], tmp_path: Path) -> None:
 
 
 def test_an_upgrade_needs_no_folders(
-    hadoop: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hadoop: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Jars and state stay where they are; jars that go elsewhere leave the folder before."""
+    """Jars and state stay where they are. If the jars go to another folder, those in the one before
+    are named, and stay until all is uninstalled. A folder may have several names.
+    """
     monkeypatch.delenv("HADOOP_HOME", raising=False)
     assert run(["install", *hadoop]) == 0
     installed = files(tmp_path)
     (tmp_path / "lib" / "loomcard-yarn-0.0.1.jar").write_bytes(b"old")
     assert run(["install", *hadoop[:2]]) == 0
     assert files(tmp_path) == installed
+    (tmp_path / "link").symlink_to(tmp_path / "lib")
+    assert run(["install", *hadoop[:2], "--jar-dir", str(tmp_path / "link")]) == 0
+    assert files(tmp_path / "lib") == {
+        name[4:]: data for name, data in installed.items() if name.startswith("lib/")
+    }
     home = tmp_path / "share" / "hadoop" / "yarn" / "lib"
     home.mkdir(parents=True)
     monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    capsys.readouterr()
     assert run(["install", *hadoop[:2]]) == 0
-    assert not list((tmp_path / "lib").iterdir())
+    assert capsys.readouterr().err.count(" stays; remove it if ") == 2
     assert len(list(home.iterdir())) == 2
+    assert len(list((tmp_path / "lib").iterdir())) == 2
     assert run(["uninstall", *hadoop[:2]]) == 0
-    assert not list(home.iterdir())
+    assert not [*home.iterdir(), *(tmp_path / "lib").iterdir()]
 
 
 def test_the_doctor_names_what_is_missing(

@@ -17,7 +17,7 @@ from loomcard.api.fill import ALL, SHARE, take_turn
 from loomcard.api.lazy_heap import Entry
 from loomcard.api.member_index import MemberIndex, Order
 from loomcard.api.plan import Plan
-from loomcard.api.reserve import RESERVE_AFTER_MS, want_room
+from loomcard.api.reserve import RESERVE_AFTER_MS, last_turns, want_room
 from loomcard.api.serve import Chooser, ExhaustedShapes, report_limited, report_waiting, serve
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
@@ -161,12 +161,10 @@ class _Tree(Chooser):
 
     def _next_last(self) -> Queue | None:
         """Return the next queue that gets a turn although nothing more fits."""
-        pending = self._view._pending
-        if not pending.state.reservations and not pending.passed_over(RESERVE_AFTER_MS):
-            return None
         if self._last is None:
             below = ((level, c) for q, level in self._levels.items() for c in q.children)
-            self._last = [c for level, c in below if c.policy is not None and c in level.entries]
+            own = [c for level, c in below if c.policy is not None and c in level.entries]
+            self._last = last_turns(self._view, own) if own else []
             self._last.reverse()
         return self._last.pop() if self._last else None
 
@@ -214,7 +212,8 @@ class _Tree(Chooser):
         """Give the child a turn for one container, or for all if no other member demands any."""
         assert child.parent is not None
         level, path = self._levels[child.parent], self._path
-        alone = not level.one_at_a_time and all(len(each.entries) == 1 for each in path)
+        alone = bool(path) and all(len(each.entries) == 1 for each in path)
+        alone = alone and not level.one_at_a_time
         return take_turn(plan, level, child, ALL if alone else 1, level.limit_of(child))
 
     def report(self, plan: Plan) -> None:

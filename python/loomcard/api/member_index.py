@@ -43,13 +43,14 @@ class MemberIndex:
         self._at_master = False  # it is one of ``masters``
         # Heaps of which a limit of the leaf forbids everything in this call.
         self._closed: tuple[set[Any], set[Any]] = set(), set()
-        self._closed_before: tuple[set[Any], set[Any]] = set(), set()  # in the call before
-        self.limited: dict[Member, None] = {}  # in heaps that were closed since they were reported
+        self.limited: dict[Member, None] = {}  # in heaps that were closed for a new reason
+        self._view: ClusterView | None = None
         self.aside: list[tuple[Shape | None, Entry]] = []  # gets nothing in this call
 
     def attach(self, view: ClusterView) -> Self:
         """Follow the changes below the queue from now on; returns the index."""
         view.watch(self.queue, self.stale)
+        self._view = view
         return self
 
     def refresh(self, version: int, order: Order, rebuild: bool = False) -> None:
@@ -78,6 +79,7 @@ class MemberIndex:
         moved = isinstance(member, Application) and member.queue is not self.queue
         if moved or member.pending_count <= 0:
             self.entries.pop(member, None)
+            self.limited.pop(member, None)
             return
         entry = self._entry(order, member)
         for shape in shapes_of(member):
@@ -140,20 +142,23 @@ class MemberIndex:
         """Give the top nothing in this call, whatever it asks for."""
         self.aside += self.take_top()
 
-    def close(self) -> bool:
+    def close(self, *, report: bool = True) -> bool:
         """Close the heap of the top for this call if a limit of the leaf forbids all that is in it:
         then not each of its members is looked at. Return whether it did. Otherwise the top is to be
         set aside.
+
+        ``report``: if the limit is the top's new reason, all members get it (``limited``).
         """
-        shape = self._at
-        if not self.queue.leaf or shape is None:
+        shape, master = self._at, self._at_master
+        if not self.queue.leaf or shape is None or not forbids_all(self.queue, shape[0], master):
             return False
-        if not forbids_all(self.queue, shape[0], self._at_master):
-            return False
-        self._closed[self._at_master].add(shape)
-        if shape not in self._closed_before[self._at_master]:
-            heap = (self.masters if self._at_master else self.heaps)[shape]
-            self.limited.update(dict.fromkeys(heap.members()))
+        self._closed[master].add(shape)
+        heap = (self.masters if master else self.heaps)[shape]
+        top: Any = heap.top()
+        if report and self._view is not None and top is not None:
+            now_ms = self._view.now_ms
+            if any(ask.count > 0 and ask.reported_ms == now_ms for ask in top[4].asks):
+                self.limited.update(dict.fromkeys(heap.members()))
         return True
 
     def reopen(self) -> None:
@@ -163,7 +168,6 @@ class MemberIndex:
 
     def put_back(self) -> None:
         """End the call: members that were set aside may try again in the next."""
-        self._closed, self._closed_before = self._closed_before, self._closed
         self.reopen()
         if self.aside:
             self.restore(self.aside)

@@ -8,7 +8,7 @@ the node that is likely to have enough soonest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loomcard.api.pending_plan import RULE_MS
@@ -16,6 +16,7 @@ from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, AskKey
+from loomcard.model.queue import Queue, queues_above
 from loomcard.model.reasons import Reason
 from loomcard.model.reservations import why_never
 from loomcard.model.resource import fits
@@ -35,6 +36,9 @@ RESERVATION = "RESERVATION"
 """The first word of the reason of an ask that waits for the room that is reserved for it; the ids
 of the nodes follow.
 """
+
+LAST_TURNS = 16
+"""How many child queues may ask for a reservation in a round in which nothing more fits."""
 
 REVIEW_MS = 10_000
 """After how many ms the node of a reservation is chosen again."""
@@ -93,10 +97,27 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> 
                 view._pending.wants[ask] = plan._instance
             if able:
                 break
-        if not index.close():
+        if not index.close(report=False):
             left += index.take_top()
     index.restore(left)
     index.reopen()
+
+
+def last_turns(view: ClusterView, children: Sequence[Queue]) -> list[Queue]:
+    """Of the child queues with a policy of their own, return those that get a turn although nothing
+    more fits: all for which room is reserved and, while a shape is passed over for
+    ``RESERVE_AFTER_MS``, ``LAST_TURNS`` of the others, in rotation by round.
+    """
+    state = view._state
+    above: dict[Queue | None, None] = {}
+    for reservation in state.reservations:
+        above.update(dict.fromkeys(queues_above(reservation.ask.application.queue)))
+    found = [child for child in children if child in above]
+    if view._pending.passed_over(RESERVE_AFTER_MS):
+        others = [child for child in children if child not in above]
+        first = view.version * LAST_TURNS % max(1, len(others))
+        found += [*others[first:], *others[:first]][:LAST_TURNS]
+    return found
 
 
 def age_of(ask: Ask) -> tuple[int, int, AskKey]:

@@ -34,7 +34,8 @@ class ExhaustedShapes:
 
     def everything(self) -> bool:
         """Whether no outstanding ask fits anywhere any more."""
-        return len(self._shapes) >= len(self._state.shapes)
+        shapes, known = self._state.shapes, self._shapes
+        return len(known) >= len(shapes) and all(shape in known for shape in shapes)
 
     def add(self, shape: Shape) -> None:
         """Add a shape that was found to fit nowhere. At the first such shape, look at all shapes,
@@ -215,20 +216,26 @@ def _serve_ask(plan: Plan, ask: Ask, full: ExhaustedShapes, rules: Chooser) -> b
 
 def report_limited(plan: Plan, limited: dict[Member, None]) -> None:
     """Give the limit as a reason to asks that were not looked at because a limit of their leaf now
-    forbids them all, if they waited for room until now.
+    forbids them all, if they waited for room or by another limit of the leaf until now.
     """
     for member in limited:
         if isinstance(member, Application):
             for ask in member.asks:
                 known = ask.reported_reason
-                if ask.count > 0 and (known is None or known in _FOR_ROOM):
+                if ask.count > 0 and (known is None or known in _REPLACED):
                     limit = plan.limited(ask)
                     if limit is not None:
                         plan.wait(ask, limit)
     limited.clear()
 
 
-_FOR_ROOM = frozenset({str(Reason.NODE_FULL), str(Reason.NODE_RESERVED)})
+_REPLACED = frozenset(
+    str(reason)
+    for reason in (
+        Reason.NODE_FULL, Reason.NODE_RESERVED, Reason.QUEUE_MAX, Reason.AM_LIMIT,
+        Reason.RUNNING_LIMIT,
+    )
+)  # fmt: skip
 
 
 def report_waiting(plan: Plan, unreported: dict[Member, None]) -> None:

@@ -17,11 +17,17 @@ from typing import Any, Final
 from xml.sax.saxutils import escape
 
 from loomcard.cluster import paths
-from loomcard.cluster.hadoop_config import LOOMCARD_SCHEDULER, compiled_policy, loomcard_properties
+from loomcard.cluster.hadoop_config import (
+    LOOMCARD_SCHEDULER,
+    RenderError,
+    compiled_policy,
+    loomcard_properties,
+)
 from loomcard.config.shipped import PlaceError, checkout, shipped
 from loomcard.install import hadoop_conf
 from loomcard.install.hadoop_conf import SITE, HadoopConf
 from loomcard.install.site_file import Change, SiteFile, SiteFileError
+from loomcard.validation.findings import FindingsError
 
 BACKUP: Final = "yarn-site.xml.before-loomcard"
 RECORD: Final = "loomcard-install.json"
@@ -70,12 +76,16 @@ class Plan:
     jars: dict[Path, Path]
     """The jars to copy: from here to there."""
     old_jars: list[Path]
-    """Jars of an earlier version, which are removed."""
+    """Jars of an earlier version in this folder, which are removed."""
+    other_jars: list[Path]
+    """Jars that an earlier installation put into another folder. They stay: it may be the one on
+    the class path.
+    """
     setup: str | None
     """The compiled policy configuration to write; None: there is one already."""
     policy_files: dict[Path, str]
-    """With ``setup``: its text for loomcard.policy.file, and the former text, which is kept beside
-    it. From there the ResourceManager takes the text of version 1, for a rollback.
+    """The policy's text for loomcard.policy.file, and the former text, which is kept beside it.
+    From there the ResourceManager takes the text of version 1, for a rollback.
     """
 
     @property
@@ -91,9 +101,8 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether nothing needs to be changed."""
-        return (
-            self.before == self.after and not self.jars and not self.old_jars and self.setup is None
-        )
+        written = self.jars or self.old_jars or self.setup is not None or self.policy_files
+        return self.before == self.after and not written
 
 
 def diff(file: Path, before: bytes, after: bytes) -> str:
@@ -139,20 +148,17 @@ def plan(wishes: Wishes) -> Plan:
         conf,
         _all_changes(site, changes_of(record), changes),
         {source: target for source, target in jars.items() if not _same(source, target)},
-        _old_jars(wishes.jar_dir, ours, record),
+        [jar for jar in wishes.jar_dir.glob("loomcard-yarn-*.jar") if jar.name not in ours],
+        _other_jars(wishes.jar_dir, record),
         setup,
-        {} if setup is None else _policy_files(conf, text),
+        _policy_files(conf, text, wishes.conf_dir / SETUP),
     )
 
 
-def _old_jars(jar_dir: Path, ours: set[str], record: dict[str, Any]) -> list[Path]:
-    """Return the scheduler's jars of another version in the folder, and the jars that an earlier
-    installation put elsewhere, where they might be found first.
-    """
-    before = map(Path, record.get("jars", ()))
-    elsewhere = [jar for jar in before if jar.parent != jar_dir and jar.exists()]
-    here = jar_dir.glob("loomcard-yarn-*.jar")
-    return [*(jar for jar in here if jar.name not in ours), *elsewhere]
+def _other_jars(jar_dir: Path, record: dict[str, Any]) -> list[Path]:
+    """Return the jars that an earlier installation put elsewhere, and that are still there."""
+    jars = map(Path, record.get("jars", ()))
+    return [jar for jar in jars if jar.exists() and jar.parent.resolve() != jar_dir.resolve()]
 
 
 def _setup(wishes: Wishes) -> tuple[str | None, str]:
@@ -168,16 +174,32 @@ def _setup(wishes: Wishes) -> tuple[str | None, str]:
     return None if same else compiled, text
 
 
-def _policy_files(conf: HadoopConf, text: str) -> dict[Path, str]:
+def _policy_files(conf: HadoopConf, text: str, setup: Path) -> dict[Path, str]:
     """Return what to write at loomcard.policy.file and beside it, as the ResourceManager does when
-    it applies a configuration; nothing if it has applied one, whose text is there.
+    it applies a configuration. Nothing, if it has applied one, or if somebody else changed the text
+    since the last installation.
     """
     file, state = Path(conf.get("loomcard.policy.file")), Path(conf.get("loomcard.state.dir"))
-    if (state / "applied.json").exists() or (file.parent != state and not file.parent.is_dir()):
+    if not text or (state / "applied.json").exists():
         return {}
-    old = file.read_text("utf-8") if file.exists() else text
-    kept = {} if old == text else {file.with_name(f"{file.name}.previous"): old}
-    return {**kept, file: text}
+    if file.parent != state and not file.parent.is_dir():
+        return {}
+    if not file.exists():
+        return {file: text}
+    old = file.read_text("utf-8")
+    if old == text or (setup.exists() and not _compiles_to(file, setup)):
+        return {}
+    return {file.with_name(f"{file.name}.previous"): old, file: text}
+
+
+def _compiles_to(file: Path, setup: Path) -> bool:
+    """Return whether a policy file is that of a compiled configuration, whatever its name was."""
+    try:
+        texts = compiled_policy(file)["setup.json"], setup.read_text("utf-8")
+        now, then = ({**json.loads(text), "source": "", "hash": ""} for text in texts)
+    except (RenderError, FindingsError, ValueError, TypeError):
+        return False
+    return now == then
 
 
 def _wanted(wishes: Wishes, present: HadoopConf) -> dict[str, str]:
@@ -240,7 +262,7 @@ def apply(planned: Plan) -> None:
     files |= {target: source.read_bytes() for source, target in planned.jars.items()}
     if planned.setup is not None:
         files[conf_dir / SETUP] = planned.setup.encode()
-        files |= {file: text.encode() for file, text in planned.policy_files.items()}
+    files |= {file: text.encode() for file, text in planned.policy_files.items()}
     files[conf_dir / SITE] = planned.after
     undo: list[Callable[[], object]] = []
     try:
@@ -250,6 +272,9 @@ def apply(planned: Plan) -> None:
         for file, data in files.items():
             undo.append(_undo(file))
             _replace(file, data)
+            if file in planned.policy_files and os.geteuid() == 0:
+                owner = planned.state_dir.stat()  # the ResourceManager's user must read it
+                os.chown(file.resolve(), owner.st_uid, owner.st_gid)
     except OSError:
         for step in reversed(undo):
             with contextlib.suppress(OSError):  # nothing was written to a read-only disk

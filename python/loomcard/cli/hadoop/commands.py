@@ -118,6 +118,9 @@ def _show(planned: installation.Plan) -> None:
         typer.echo(f"copy {target}")
     for target in planned.old_jars:
         typer.echo(f"remove {target}")
+    for target in planned.other_jars:
+        said = f"warning: {target} stays; remove it if its folder is on the class path, too"
+        typer.echo(said, err=True)
     if planned.setup is not None:
         file = planned.wishes.conf_dir / installation.SETUP
         typer.echo(f"write {file}: {planned.wishes.first_policy}")

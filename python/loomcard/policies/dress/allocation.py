@@ -175,9 +175,10 @@ class Allocation(Chooser):
         self._from.served(self._from.key, chosen)
 
     def passed(self, chosen: Application, *, forbidden: bool) -> None:  # noqa: ARG002
-        """Set it aside."""
+        """Set it aside, or all if a limit of the queue forbids what they ask for."""
         assert self._from is not None
-        self._from.set_aside()
+        if forbidden or not self._from.close(report=False):
+            self._from.set_aside()
 
     def end(self) -> None:
         """Put the applications that were set aside back in their places."""

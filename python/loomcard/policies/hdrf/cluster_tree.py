@@ -261,6 +261,15 @@ class PartitionTrees:
         """Return whether a queue has its own policy."""
         return queue.policy is not None and queue is not self._scope
 
+    @property
+    def deciding(self) -> list[Queue]:
+        """The queues that are leaves and have their own policy."""
+        return [queue for queue in self._inside if self.decides_itself(queue)]
+
+    def resized(self, app: Application) -> None:
+        """Count what an application uses by label again: containers may have been resized."""
+        self._held.pop(app, None)
+
     def changed_inside(self) -> Iterator[Queue]:
         """Yield the queues that are leaves in which something changed since the last update."""
         for member in self.changed:

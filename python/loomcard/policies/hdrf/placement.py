@@ -32,6 +32,7 @@ from loomcard.advanced import (
     asks_of,
     by_submission,
     for_first,
+    last_turns,
     room_for,
 )
 from loomcard.policies.hdrf import paper
@@ -43,9 +44,6 @@ HEADROOM = "HEADROOM"
 
 NEVER = -1
 """No timer."""
-
-RESERVE_AFTER_MS = 1_000
-"""After how many ms most policies reserve room for an ask that is passed over."""
 
 
 class Descent(Protocol):
@@ -105,20 +103,29 @@ class Leaves(Chooser):
                     partition.tree.set_aside(leaf)
                 self.trees.update()
                 fitting = partition.look(self._node)
-        if self.plan.view.reservations or self.plan.view.passed_over(RESERVE_AFTER_MS):
-            yield from self._last()
+        yield from self._last()
 
     def _last(self) -> Iterator[Queue]:
-        """Offer the queues with their own policy of which nothing fits: one may have reserved room,
-        or want some.
+        """Offer queues with their own policy of which nothing fits on any server, not even in its
+        headroom: one may have reserved room, or want some.
         """
-        for partition in self.trees.partitions.values():
-            fitting = partition.look()
-            for leaf in list(partition.tree.hungry):
-                queue, full = leaf.member, not any(want in fitting for want in leaf.wanted)
-                if full and isinstance(queue, Queue) and self.trees.decides_itself(queue):
-                    self._begin(leaf, fitting)
-                    yield queue
+        own = self.trees.deciding
+        leaves = [
+            (partition, leaf)
+            for partition in self.trees.partitions.values() if own
+            for queue in own
+            if (leaf := partition.leaves.get(queue)) is not None and leaf.wanted
+        ]  # fmt: skip
+        wanted = dict[Queue, list[tuple[Partition, paper.Node]]]()
+        for partition, leaf in leaves:
+            wanted.setdefault(leaf.member, []).append((partition, leaf))
+        view = self.plan.view
+        for queue in last_turns(view, list(wanted)) if wanted else ():
+            wants = [want for _, leaf in wanted[queue] for want in leaf.wanted]
+            if all(view.first_fit(*want) is None for want in wants):
+                partition, leaf = wanted[queue][0]
+                self._begin(leaf, partition.look())
+                yield queue
 
     def _begin(self, leaf: paper.Node, fitting: frozenset[Shape]) -> None:
         """Begin the offers of one leaf: none was taken."""
@@ -141,7 +148,7 @@ class Leaves(Chooser):
             full = {s for s in (*line.heaps, *line.masters) if s not in fitting}
             while not self._got and (app := line.top(full)) is not None:
                 yield from self._asks(partition, app)  # type: ignore[arg-type]
-                if not self._got and not line.close():
+                if not self._got and not line.close(report=False):
                     line.set_aside()
             line.put_back()
 

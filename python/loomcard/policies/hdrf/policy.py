@@ -13,7 +13,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from loomcard import RULE_MS, Ask, ClusterView, Level, Plan, Queue, Shape, fill_tree, serve, shown
+from loomcard import (
+    RULE_MS,
+    Ask,
+    ClusterView,
+    ContainerResized,
+    Level,
+    Plan,
+    Queue,
+    Shape,
+    fill_tree,
+    serve,
+    shown,
+)
 from loomcard.advanced import (
     EVERY_MS,
     OwedTasks,
@@ -142,6 +154,9 @@ class HierarchicalPolicy:
             "forest", lambda: PartitionTrees(view, self.tree, self.headroom, by_queue)
         )
         trees.withheld = memory.withheld
+        if len(trees.partitions) > 1:
+            for change in view.changes_of(ContainerResized):
+                trees.resized(change.container.application)
         release(trees, view.now_ms)
         trees.update()
         return trees
