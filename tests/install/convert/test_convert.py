@@ -2,49 +2,20 @@
 
 import subprocess
 import zipfile
-from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converting import PREFIX, capacity, fair, queue
 from loomcard.config import compile_config
-from loomcard.install.convert import Conversion, ConversionError, convert, written
+from loomcard.install.convert import ConversionError, convert, written
 from loomcard.install.site_file import SiteFile
 
 FILES = sorted((Path(__file__).parent / "files").glob("*.xml"))
-PREFIX = "yarn.scheduler.capacity."
-
-
-def capacity(tmp_path: Path, properties: Mapping[str, str]) -> Conversion:
-    """Convert a capacity-scheduler.xml with these properties below the common prefix."""
-    file = tmp_path / "capacity-scheduler.xml"
-    lines = [
-        f"<property><name>{PREFIX}{name}</name><value>{value}</value></property>"
-        for name, value in properties.items()
-    ]
-    file.write_text(f"<configuration>{''.join(lines)}</configuration>")
-    return convert(file)
-
-
-def fair(tmp_path: Path, text: str, whole: Mapping[str, int] | None = None) -> Conversion:
-    """Convert an allocation file with this content."""
-    file = tmp_path / "fair-scheduler.xml"
-    file.write_text(f"<allocations>{text}</allocations>")
-    return convert(file, whole)
-
-
-def queue(made: Conversion, path: str) -> dict[str, Any]:
-    """Return what the written file states of a queue."""
-    found: dict[str, Any] = yaml.safe_load(written(made))
-    for name in path.split(".")[1:]:
-        found = found["queues"][name]
-    return found
 
 
 def stated(file: Path) -> list[str]:

@@ -15,7 +15,15 @@ _NAMES: Final = {
     "mb": "memory_mb",
     "vcore": "vcores",
 }
-_MEBIBYTES: Final = {"": 1, "M": 1, "Mi": 1, "G": 1024, "Gi": 1024, "T": 1024**2, "Ti": 1024**2}
+WHOLE: Final = Decimal(100)
+_MEBIBYTE: Final = 2**20
+_UNITS: Final = {
+    "": _MEBIBYTE, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15,
+    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50,
+}  # fmt: skip
+"""Bytes by Hadoop's units of memory, of which M and G are decimal."""
+BINARY: Final = {"": _MEBIBYTE, "m": 2**20, "M": 2**20, "g": 2**30, "G": 2**30}
+"""The units of CapacityScheduler's maximum-allocation."""
 _OLD_STYLE: Final = re.compile(r"(-?\d+)(?:\.\d*)?\s*(mb|vcores)\b", re.IGNORECASE)
 _OLD_PERCENT: Final = re.compile(r"(-?\d+(?:\.\d*)?)\s*%\s*(memory|cpu)", re.IGNORECASE)
 
@@ -32,6 +40,11 @@ def percent(number: Decimal) -> str:
     """Return a percentage such as ``12.5%``, rounded down to millionths of the whole."""
     rounded = number.quantize(Decimal("0.0001"), "ROUND_DOWN").normalize()
     return f"{rounded:f}%"
+
+
+def of_percent(text: str) -> Decimal:
+    """Return the number of a percentage such as ``12.5%``."""
+    return Decimal(text.removesuffix("%"))
 
 
 def masters_share(part: Decimal) -> str:
@@ -70,15 +83,15 @@ def vector(text: str, name: str) -> dict[str, str]:
     return parts
 
 
-def amount(key: str, text: str, name: str) -> int:
+def amount(key: str, text: str, name: str, units: Mapping[str, int] = _UNITS) -> int:
     """Return one amount: memory in MB, whatever its unit; others as they are."""
     found = re.fullmatch(r"(\d+)\s*([A-Za-z]*)", text)
-    if found is None or (found[2] and (key != "memory_mb" or found[2] not in _MEBIBYTES)):
+    if found is None or (found[2] and (key != "memory_mb" or found[2] not in units)):
         raise ConversionError(
             f"{name}: {text!r} is not an amount of {key}",
             "write a whole number, as in memory=10240",
         )
-    return int(found[1]) * (_MEBIBYTES[found[2]] if key == "memory_mb" else 1)
+    return int(found[1]) * units[found[2]] // _MEBIBYTE if key == "memory_mb" else int(found[1])
 
 
 def fair_value(text: str, name: str) -> Amounts | Percentages:

@@ -8,9 +8,10 @@ from typing import Final
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from loomcard.install.convert.capacity import PREFIX, convert_capacity
+from loomcard.install.convert.capacity import convert_capacity
 from loomcard.install.convert.conversion import Conversion, ConversionError
 from loomcard.install.convert.fair import convert_fair
+from loomcard.install.convert.properties import PREFIX
 from loomcard.install.hadoop_conf import HadoopConf, read
 from loomcard.install.site_file import SiteFile
 
