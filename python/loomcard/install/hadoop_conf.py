@@ -76,6 +76,12 @@ class HadoopConf:
         raw = self.raw(name)
         return absent if raw is None else self._replaced(raw).strip()
 
+    def untrimmed(self, name: str) -> str:
+        """Return the value with its variables replaced, with the space around it; empty if there
+        is none. Raises SiteFileError for variables without end.
+        """
+        return self._replaced(self.raw(name) or "")
+
     def on(self, name: str, absent: bool = False) -> bool:
         """Return a switch as Hadoop reads it: a value that is neither true nor false counts as
         absent.

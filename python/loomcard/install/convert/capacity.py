@@ -18,7 +18,7 @@ from loomcard.install.convert.conversion import (
     ConversionError,
     Draft,
 )
-from loomcard.install.convert.created import ACLS, Created
+from loomcard.install.convert.created import LISTS, Created
 from loomcard.install.convert.inherited import Inherited
 from loomcard.install.convert.leaf_rules import LeafRules
 from loomcard.install.convert.own_keys import (
@@ -32,33 +32,48 @@ from loomcard.install.convert.preemption import capacity_preemption
 from loomcard.install.convert.properties import PREFIX, Properties
 from loomcard.install.convert.shares import Shares
 
+ACLS: Final = "yarn.acl.enable"
+_IF_ASKED: Final = f"YARN asks it only if {ACLS} is true"
 _CALCULATORS: Final = {
     "DefaultResourceCalculator": "memory",
     "DominantResourceCalculator": "dominant",
 }
 
 
-def convert_capacity(properties: Mapping[str, str], place: str) -> Conversion:
+def convert_capacity(
+    properties: Mapping[str, str], place: str, site_known: bool = False
+) -> Conversion:
     """Return the policy configuration of a CapacityScheduler with these properties.
 
-    ``properties`` holds the file's own, with variables replaced. Raises ConversionError for a file
-    that CapacityScheduler refuses too.
+    ``properties`` holds the file's own, with variables replaced; ``site_known``: and all that
+    yarn-site.xml states of the scheduler. Raises ConversionError for a file that CapacityScheduler
+    refuses too.
     """
-    return _Converter(properties, Conversion(place, "CapacityScheduler")).convert()
+    made = Conversion(place, "CapacityScheduler")
+    return _Converter(properties, made, site_known).convert()
 
 
 class _Converter:
     """Takes one property after the other; what nobody takes is named as lost at the end."""
 
-    def __init__(self, properties: Mapping[str, str], made: Conversion) -> None:
+    def __init__(self, properties: Mapping[str, str], made: Conversion, site_known: bool) -> None:
         self.given = Properties(properties, made)
+        self.order = {name: index for index, name in enumerate(properties)}
         self.made = made
-        self.access = Access(made)
+        self.access = Access(made, self._asked(site_known), _IF_ASKED)
+
+    def _asked(self, site_known: bool) -> bool | None:
+        """Whether YARN asks queues' lists; None if it is not known."""
+        text = self.given.left.pop(ACLS, None)
+        if text is not None:
+            self.made.idle(ACLS, text, "lists that are written are always asked here")
+        if text is None and not site_known:
+            return None
+        return text is not None and text.strip().lower() == "true"
 
     def convert(self) -> Conversion:
         """Convert all properties; the outcomes have the order of the file."""
         left = self.given.left
-        order = {name: index for index, name in enumerate(left)}
         root = self.made.root
         self._tree(root)
         if root.leaf and not any("auto" in name for name in left):
@@ -91,7 +106,7 @@ class _Converter:
         self._policy(rules)
         CapacityPlacement(self.made, PREFIX, left).convert()
         self._rest()
-        self.made.outcomes.sort(key=lambda outcome: order[outcome.name])
+        self.made.outcomes.sort(key=lambda outcome: self.order[outcome.name])
         return self.made
 
     def _tree(self, queue: Draft) -> None:
@@ -109,7 +124,7 @@ class _Converter:
 
     def _access(self, queue: Draft) -> None:
         stated: dict[str, tuple[str, str] | None] = {}
-        for key, suffix in ACLS.items():
+        for key, suffix in LISTS.items():
             name = f"{PREFIX}{queue.path}.{suffix}"
             text = self.given.left.pop(name, None)  # not trimmed: a space parts users and groups
             stated[key] = None if text is None else (name, text)

@@ -28,7 +28,7 @@ _TEMPLATES: Final = {
 _CREATED: Final = 1_000
 """CapacityScheduler's default of the most queues that are created below one."""
 _BOUNDS: Final = {"maximum_queues": (1, 10_000), "depth": (1, 8), "remove_after": (1, 2**31 - 1)}
-ACLS: Final = {"submit": "acl_submit_applications", "administer": "acl_administer_queue"}
+LISTS: Final = {"submit": "acl_submit_applications", "administer": "acl_administer_queue"}
 
 
 class Created:
@@ -133,7 +133,7 @@ class Created:
         parts = self.templates.get(queue, [])
         stated: dict[str, tuple[str, str] | None] = dict.fromkeys(KEYS)
         for part in parts:
-            for key, suffix in ACLS.items():
+            for key, suffix in LISTS.items():
                 name = f"{PREFIX}{part.path}.{suffix}"
                 text = self._given.left.pop(name, None)
                 before = stated[key]

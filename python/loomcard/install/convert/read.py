@@ -8,15 +8,15 @@ from typing import Final
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from loomcard.install.convert.capacity import convert_capacity
+from loomcard.install.convert.capacity import ACLS, convert_capacity
 from loomcard.install.convert.conversion import Conversion, ConversionError
 from loomcard.install.convert.fair import convert_fair
 from loomcard.install.convert.properties import PREFIX
-from loomcard.install.hadoop_conf import HadoopConf, read
+from loomcard.install.hadoop_conf import SITE, HadoopConf, read
 from loomcard.install.site_file import SiteFile
 
 _KEPT: Final = (PREFIX, "yarn.resourcemanager.monitor.", "yarn.resourcemanager.scheduler.monitor.",
-                "yarn.scheduler.queue-placement-rules")  # fmt: skip
+                "yarn.scheduler.queue-placement-rules", ACLS)  # fmt: skip
 """What a CapacityScheduler reads of yarn-site.xml and capacity-scheduler.xml."""
 _FAIR: Final = "yarn.scheduler.fair."
 
@@ -40,7 +40,9 @@ def convert(
         ) from error
     outer = _outer_element(data, file)
     if outer == "configuration":
-        return convert_capacity(_properties(data, file, running), str(file))
+        # yarn.acl.enable is off unless yarn-site.xml, or what runs, says otherwise.
+        known = running is not None or (file.parent / SITE).exists()
+        return convert_capacity(_properties(data, file, running), str(file), known)
     settings = _site(file, running)
     fair = {name: value for name, value in settings.items() if name.startswith(_FAIR)}
     return convert_fair(ElementTree.fromstring(data), whole or {}, str(file), fair)  # noqa: S314
@@ -71,7 +73,11 @@ def _properties(data: bytes, file: Path, running: Mapping[str, str] | None) -> d
     conf.add(SiteFile(data, str(file)))
     names = [name for name in conf.names() if conf.place(name) == str(file)]
     more = [name for name in conf.names() if name not in names and name.startswith(_KEPT)]
-    found = {name: conf.get(name) for name in [*names, *more]}
+    found = {
+        # A list of groups alone begins with a space, which Hadoop keeps.
+        name: conf.untrimmed(name) if ".acl_" in name else conf.get(name)
+        for name in [*names, *more]
+    }
     return {
         name: value for name, value in (running or {}).items() if name.startswith(_KEPT)
     } | found
