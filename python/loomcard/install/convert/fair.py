@@ -52,9 +52,13 @@ _EXEMPT: Final = (
     "choose preempt_after_ms for the queue that needs it soonest",
 )
 _LOST |= dict.fromkeys(
-    ("minSharePreemptionTimeout", "fairSharePreemptionTimeout", "fairSharePreemptionThreshold",
-     "defaultFairSharePreemptionThreshold", "allowPreemptionFrom"), _EXEMPT,
-)  # fmt: skip
+    ("minSharePreemptionTimeout", "fairSharePreemptionTimeout", "allowPreemptionFrom"),
+    _EXEMPT,
+)
+_LOST |= dict.fromkeys(
+    ("fairSharePreemptionThreshold", "defaultFairSharePreemptionThreshold"),
+    ("the whole fair share is taken back: the threshold is 1", "raise preempt_after_ms to wait"),
+)
 _SETTINGS: Final = {
     "sizebasedweight": ("an application's weight is 1", "choose srtf or tetris for job sizes"),
     "locality.threshold.node": (
