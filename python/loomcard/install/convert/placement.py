@@ -24,6 +24,7 @@ _PATHS: Final = {
     "secondaryGroupUser": "%secondary_group.%user",
     "applicationName": "%application",
 }
+_KINDS: Final = ("u", "g")
 _FALLBACKS: Final = {"skip": "next", "reject": "reject"}
 _VARIABLES: Final = ("%user", "%primary_group", "%secondary_group", "%specified", "%application")
 _FAIR_PATHS: Final = {
@@ -43,6 +44,12 @@ class CapacityPlacement:
         self._prefix = prefix
         self._left = left
         self._default = f"{ROOT}.default"
+        self._leaves = {queue.path for queue in made.root.leaves()}
+
+    @property
+    def _or_default(self) -> str:
+        """What ``else`` says for the default queue: reject if there is no such leaf."""
+        return self._default if self._default in self._leaves else "reject"
 
     def convert(self) -> None:
         """Set ``placement`` of the file if it has rules."""
@@ -61,8 +68,10 @@ class CapacityPlacement:
             return
         overrides = override is not None and override[1].lower() == "true"
         last: list[Rule] = [{"queue": "%specified"}] if overrides else []
-        last.append({"queue": self._default})
-        kept = list(_reached([*([] if overrides else [_NAMED]), *rules, *last]))
+        no_default = self._or_default == "reject"
+        last.append({"reject": True} if no_default else {"queue": self._default})
+        every = [*([] if overrides else [_NAMED]), *rules, *last]
+        kept = list(_reached(every, self._leaves))
         self._made.root.put("placement", kept, "the queue mappings")
 
     def _take(self, name: str) -> tuple[str, str] | None:
@@ -81,7 +90,7 @@ class CapacityPlacement:
             lost = []
             for mapping in filter(None, (each.strip() for each in found[1].split(","))):
                 words = [word.strip() for word in mapping.split(":")]
-                if len(words) != parts or not all(words) or (parts == 3 and words[0] not in "ug"):
+                if len(words) != parts or not all(words) or (parts == 3 and words[0] not in _KINDS):
                     raise ConversionError(
                         f"{name}: {mapping!r} is no mapping", "write u:USER:QUEUE or g:GROUP:QUEUE"
                     )
@@ -106,7 +115,7 @@ class CapacityPlacement:
             condition = {{"u": "user", "g": "group", "a": "application"}[kind]: source}
         if not _whole(path) or "%" in str(list(condition.values())):
             return None
-        return condition | {"queue": self._absolute(path), "create": True, "else": self._default}
+        return condition | {"queue": self._absolute(path), "create": True, "else": self._or_default}
 
     def _json(self) -> Iterator[Rule]:
         inline = self._take(f"{self._prefix}mapping-rule-json")
@@ -118,8 +127,8 @@ class CapacityPlacement:
             return
         try:
             text = found[1] if found is inline else Path(found[1]).read_text("utf-8")
-            rules = json.loads(text)["rules"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            rules = _rules(json.loads(text))
+        except (OSError, ValueError) as error:
             raise ConversionError(
                 f"{found[0]}: the rules cannot be read: {error}", 'give {"rules": [...]}'
             ) from error
@@ -127,12 +136,17 @@ class CapacityPlacement:
         for number, rule in enumerate(rules, 1):
             policy = rule.get("policy")
             if policy == "setDefaultQueue":
-                self._default = str(rule.get("value"))
+                path = str(rule.get("value"))
+                everyone = rule.get("type") == "user" and rule.get("matches") == "*"
+                if everyone and "%" not in path:
+                    self._default = self._absolute(path)
+                else:
+                    lost.append(f"{number} ({policy}, but not one for all)")
                 continue
             made = self._of_json(rule)
             if made is None:
                 lost.append(f"{number} ({policy})")
-            else:
+            elif made:
                 yield made
         if lost:
             self._made.lost(
@@ -143,12 +157,16 @@ class CapacityPlacement:
             self._made.converted(*found, self._made.root, "placement")
 
     def _of_json(self, rule: Mapping[str, Any]) -> Rule | None:
+        """Return the rule; None: there is nothing like it here; empty: it never fits."""
         kind, matches, policy = rule.get("type"), str(rule.get("matches")), rule.get("policy")
         if kind not in ("user", "group", "application") or (matches != "*" and "%" in matches):
             return None
         condition: Rule = {} if matches == "*" and kind != "group" else {kind: matches}
         if policy == "reject":
             return condition | {"reject": True}
+        no_default = self._or_default == "reject"
+        if policy == "defaultQueue" and no_default:
+            return condition | {"reject": True} if self._fallback(rule) else {}
         if policy == "defaultQueue":
             return condition | {"queue": self._default} | self._fallback(rule)
         path = rule.get("customPlacement") if policy == "custom" else _PATHS.get(str(policy))
@@ -157,7 +175,10 @@ class CapacityPlacement:
         parent = rule.get("parentQueue")
         if parent is not None and policy not in ("custom", "specified"):
             path = f"{parent}.{path}"
-        path = str(path).replace("%default", self._default)
+        path = str(path)
+        if "%default" in path and no_default:
+            return None
+        path = path.replace("%default", self._default)
         if not _whole(path):
             return None
         made = condition | {"queue": self._absolute(path)}
@@ -169,7 +190,7 @@ class CapacityPlacement:
         fallback = rule.get("fallbackResult")
         if fallback in (None, "skip"):
             return {}
-        return {"else": _FALLBACKS.get(fallback, self._default)}
+        return {"else": _FALLBACKS.get(str(fallback), self._or_default)}
 
     def _absolute(self, path: str) -> str:
         """Return a path whose first part is a queue's own name from root."""
@@ -180,11 +201,21 @@ class CapacityPlacement:
         return f"{named[0]}{dot}{rest}" if len(named) == 1 else f"{ROOT}.{path}"
 
 
-def _reached(rules: list[Rule]) -> Iterator[Rule]:
+def _rules(found: Any) -> list[dict[str, Any]]:
+    """Return the rules of a JSON document. Raises ValueError if they are no list of objects."""
+    rules = found.get("rules") if isinstance(found, dict) else None
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise ValueError("expected an object whose rules are a list of objects")
+    return rules
+
+
+def _reached(rules: list[Rule], leaves: set[str]) -> Iterator[Rule]:
     """Yield the rules up to the first that decides for everyone."""
     for rule in rules:
         yield rule
-        if not set(rule) - {"queue", "create", "else", "reject"} and {"else", "reject"} & set(rule):
+        if set(rule) - {"queue", "create", "else", "reject"}:
+            continue
+        if {"else", "reject"} & set(rule) or rule["queue"] in leaves:
             return
 
 
