@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from loomcard.install.site_file import SiteFileError
@@ -105,6 +105,13 @@ class Conversion:
     def lost(self, name: str, value: str, why: str, remedy: str) -> None:
         """Record that there is nothing like a property here."""
         self.outcomes.append(Outcome(name, value, "lost", why=why, remedy=remedy))
+
+    def explain(self, name: str, why: str) -> None:
+        """Add to what is said of a property that was converted."""
+        for index, each in enumerate(self.outcomes):
+            if each.name == name and each.became == "converted":
+                said = "; ".join(filter(None, [each.why, why]))
+                self.outcomes[index] = replace(each, why=said)
 
     def count(self, became: Became) -> int:
         """Return how many properties had this outcome."""

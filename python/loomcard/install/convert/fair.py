@@ -27,6 +27,7 @@ from loomcard.install.convert.conversion import (
     ConversionError,
     Draft,
 )
+from loomcard.install.convert.fair_guarantees import fit_guarantees
 from loomcard.install.convert.placement import fair_placement
 from loomcard.install.convert.preemption import fair_preemption
 
@@ -129,7 +130,7 @@ class _Converter:
         fair_placement(self.made, placement, self.settings, template)
         for queue in list(root.all()):
             self._queue(queue)
-        self._guarantees(root)
+        fit_guarantees(self.made, self.least)
         self._running()
         self._policy()
         self._rest()
@@ -227,14 +228,12 @@ class _Converter:
         value = fair_value(text, self._name_of(queue, tag))
         share = _one_percentage(value)
         if share is not None and above is not None:
-            of_parent = min(share * 100 / above, Decimal(100)) if above else Decimal(100)
             self.most[queue.path] = min(share, above)
-            if of_parent >= 100:
-                if tag == "maxResources":
-                    self.made.idle(self._name_of(queue, tag), text, "the parent may have no more")
-                return
-            why = "" if share == of_parent else f"{percent(share)} of the cluster"
-            self._state(queue, "maximum", percent(of_parent), tag, text, why)
+            maximum, why = _of_parent(share, above)
+            if maximum is not None:
+                self._state(queue, "maximum", maximum, tag, text, why)
+            elif tag == "maxResources":
+                self.made.idle(self._name_of(queue, tag), text, "the parent may have no more")
             return
         self.most.pop(queue.path, None)
         amounts = self._amounts(value)
@@ -279,18 +278,16 @@ class _Converter:
         else:
             self.least[queue.path] = amounts
             self._put(queue, "guaranteed", amounts, "minResources", text, self._size(value))
+            self._raise_maximum(queue, amounts)
 
-    def _guarantees(self, queue: Draft) -> Amounts:
-        """Raise each parent's guarantee to the sum of its children's, which it must cover here."""
-        total: Amounts = {}
-        for child in queue.queues.values():
-            for key, part in self._guarantees(child).items():
-                total[key] = total.get(key, 0) + part
-        own = self.least.get(queue.path, {})
-        needed = {key: max(own.get(key, 0), total.get(key, 0)) for key in own | total}
-        if queue.parent is not None and needed != own:
-            queue.put("guaranteed", needed, "the sum of its children's, which a parent must cover")
-        return needed
+    def _raise_maximum(self, queue: Draft, least: Amounts) -> None:
+        """Raise a maximum in amounts to the minimum: FairScheduler takes the larger of the two."""
+        most = queue.keys.get("maximum")
+        if isinstance(most, dict) and any(least.get(key, 0) > most[key] for key in most):
+            raised = {key: max(amount, least.get(key, 0)) for key, amount in most.items()}
+            why = "raised to minResources, as FairScheduler does"
+            queue.put("maximum", raised, f"{queue.origins['maximum']}; {why}")
+            self.made.explain(self._name_of(queue, "maxResources"), why)
 
     def _rule(self, queue: Draft, stated: dict[str, str]) -> None:
         for tag in ("schedulingPolicy", "schedulingMode"):
@@ -340,23 +337,39 @@ class _Converter:
                        "state maximum_allocation in amounts")  # fmt: skip
 
     def _child_maximum(self, queue: Draft, text: str | None) -> None:
+        """Limit what is created below a queue: by its maxChildResources, or as all queues."""
+        created = queue.keys.get("auto_create")
+        if created is None:
+            if text is not None:
+                self.made.idle(
+                    self._name_of(queue, "maxChildResources"), text, "no queue is created"
+                )
+            return
+        tag = "maxChildResources"
+        if text is None:
+            text, tag = self.defaults.get("queueMaxResourcesDefault"), "queueMaxResourcesDefault"
         if text is None:
             return
-        created = queue.keys.get("auto_create")
-        value = fair_value(text, self._name_of(queue, "maxChildResources"))
-        share, amounts = _one_percentage(value), self._amounts(value)
-        if created is None:
-            self.made.idle(self._name_of(queue, "maxChildResources"), text, "no queue is created")
-        elif share is not None or amounts is not None:
-            maximum = amounts if share is None else percent(share)
+        name = self._name_of(queue, tag)
+        value = fair_value(text, name)
+        share, above = _one_percentage(value), self.most.get(queue.path)
+        if share is not None and above is not None:
+            maximum, why = _of_parent(share, above)
+        else:
+            maximum, why = self._amounts(value), self._size(value)
+            if maximum is None:
+                self._lost(queue, tag, text, "a percentage of the cluster needs its size here",
+                           "give --rm URL, or state maximum in the template")  # fmt: skip
+                return
+        if maximum is not None:
             template = created.get("template", {}) | {"maximum": maximum}
             queue.keys["auto_create"] = created | {"template": template}
-            self.made.converted(
-                self._name_of(queue, "maxChildResources"), text, queue, "auto_create: template"
-            )
+        if tag in self.defaults:
+            return
+        if maximum is None:
+            self.made.idle(name, text, "the parent may have no more")
         else:
-            self._lost(queue, "maxChildResources", text, "percentages that differ need the size",
-                       "give --rm URL, or state maximum in the template")  # fmt: skip
+            self.made.converted(name, text, queue, "auto_create: template", why)
 
     def _access(self, queue: Draft, stated: dict[str, str]) -> None:
         given: dict[str, tuple[str, str] | None] = {}
@@ -450,6 +463,19 @@ def _one_percentage(value: Amounts | Percentages) -> Decimal | None:
     shares = {part for part in value.values() if isinstance(part, Decimal)}
     for_all = "" in value or {"memory_mb", "vcores"} <= set(value)
     return next(iter(shares)) if for_all and len(shares) == 1 else None
+
+
+def _of_parent(share: Decimal, above: Decimal) -> tuple[str | Amounts | None, str]:
+    """Return a percentage of the cluster as one of the parent's, and how it differs.
+
+    None: the parent may have no more. A maximum of 0% is written as amounts.
+    """
+    if share >= above:
+        return None, ""
+    of_parent = percent(share * 100 / above)
+    if of_parent == "0%":
+        return {"memory_mb": 0, "vcores": 0}, ""
+    return of_parent, "" if above == 100 else f"{percent(share)} of the cluster"
 
 
 def _name(element: Element) -> str:
