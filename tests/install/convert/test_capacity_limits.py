@@ -240,7 +240,40 @@ def test_a_form_that_is_off_has_no_effect(tmp_path: Path) -> None:
     assert made.count("lost") == 0
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        FIRST | {"root.users.leaf-queue-template.capacity": "0"},
+        {name: text for name, text in FIRST.items() if "template" not in name},
+        SECOND | {"root.users.auto-queue-creation-v2.template.capacity": "0w"},
+        SECOND | {"root.users.capacity": "0w"},
+    ],
+)
+def test_created_leaves_whose_applications_yarn_refuses_are_stopped(
+    tmp_path: Path, values: Mapping[str, str]
+) -> None:
+    assert template(capacity(tmp_path, values))["state"] == "stopped"
+
+
+def test_a_users_part_of_the_applications_is_of_the_exact_percentage(tmp_path: Path) -> None:
+    made = capacity(tmp_path, TWO | {"root.a.minimum-user-limit-percent": "33.3"})
+
+    assert queue(made, "root.a")["maximum_applications_per_user"] == 1998
+
+
 # -- other keys
+
+
+def test_percentages_below_a_weight_are_weights(tmp_path: Path) -> None:
+    made = capacity(
+        tmp_path,
+        {"root.queues": "a,b", "root.a.capacity": "5w", "root.b.capacity": "5w",
+         "root.a.queues": "x,y", "root.a.x.capacity": "70", "root.a.y.capacity": "30"},
+    )  # fmt: skip
+
+    assert queue(made, "root.a.x")["weight"] == 70
+    assert "guaranteed" not in queue(made, "root.a.x")
+    assert queue(made, "root.a.x")["maximum_applications"] == 3500
 
 
 def test_roots_maximum_is_kept(tmp_path: Path) -> None:

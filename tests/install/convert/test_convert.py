@@ -285,6 +285,21 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str, said: st
     assert refused.value.hint
 
 
+def test_what_is_lost_keeps_its_reason_and_remedy_however_long_its_value(tmp_path: Path) -> None:
+    mappings = ",".join(f"u:user{number}:a" for number in range(30))
+
+    made = capacity(
+        tmp_path,
+        {"root.queues": "a", "root.a.capacity": "100",
+         "queue-mappings": f"{mappings},u:%user:root.x-%user"},
+    )  # fmt: skip
+
+    (line,) = [each for each in written(made).splitlines() if each.startswith("# lost")]
+    assert "u:user0:a" in line
+    assert "u:user29:a" not in line
+    assert line.endswith("name the users or groups one by one")
+
+
 @given(
     parts=st.lists(st.integers(1, 1000), min_size=1, max_size=8),
     maxima=st.lists(st.decimals("0.01", "99.99", places=2), min_size=8, max_size=8),

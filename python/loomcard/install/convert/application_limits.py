@@ -73,11 +73,11 @@ class ApplicationLimits:
         leaf = parts[-1]
         parent = leaf.parent
         part: Decimal | None = None
-        if first_form and share is not None and parent is not None:
-            above = self._shares.parts.get(parent)
-            if above is not None:
-                self._shares.parts[leaf] = above * share / WHOLE
-                part = self._shares.of_applications(leaf)
+        above = self._shares.parts.get(parent) if parent is not None else None
+        own = share if first_form or not share else None
+        if above is not None and (own is not None or not above):
+            self._shares.parts[leaf] = above * (own or 0) / WHOLE
+            part = self._shares.of_applications(leaf)
         self._number(leaf, parts, part, rules)
         self._share(leaf, parts, general=first_form)
 

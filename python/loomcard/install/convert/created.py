@@ -42,8 +42,8 @@ class Created:
         self._shares = shares
         self.templates: dict[Draft, list[Draft]] = {}
         self._forms: dict[Draft, str] = {}
-        self._of_parent: dict[Draft, Decimal] = {}
-        """The percentage of the parent that each created leaf has."""
+        self._of_parent: dict[Draft, Decimal | None] = {}
+        """The percentage of the parent that each created leaf has; None: another form of it."""
 
     def convert(self, queue: Draft) -> None:
         """Set ``auto_create`` of a queue that has one of the forms."""
@@ -110,10 +110,11 @@ class Created:
         ]
         self.templates[queue] = parts
         self._forms[queue] = form
+        if form == _FIRST:
+            self._of_parent[queue] = Decimal()  # YARN's default
         for leaf in parts:
-            share = self._shares.of_template(leaf, most)
-            if share is not None:
-                self._of_parent[queue] = share
+            if f"{PREFIX}{leaf.path}.capacity" in self._given.left:
+                self._of_parent[queue] = self._shares.of_template(leaf, most)
             self._shares.maximum(leaf)
             convert_labels(self._given, leaf, most)
             convert_state(self._given, leaf)

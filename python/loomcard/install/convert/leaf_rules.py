@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
-from loomcard.install.convert.amounts import number, plain
+from loomcard.install.convert.amounts import WHOLE, number, plain
 from loomcard.install.convert.conversion import Draft
 from loomcard.install.convert.properties import Properties
 
@@ -78,13 +79,14 @@ class LeafRules:
             if key == "user_limit_factor" and not _allows(rules[key]):
                 self._made.converted(name, text, queue, "state", "no user may submit")
                 continue
-            why = "" if number(text, name) == rules[key] else "a whole percent, at most 100"
+            exact = key == "user_limit_factor" or number(text, name) == int(rules[key])
+            why = "" if exact else "a whole percent, at most 100"
             self._made.converted(name, text, self._made.root, f"options: {key}", why)
 
     @staticmethod
     def _limit(key: str, text: str, name: str) -> float:
         found = number(text, name)
-        return plain(found) if key == "user_limit_factor" else max(0, min(int(found), 100))
+        return plain(found if key == "user_limit_factor" else max(Decimal(), min(found, WHOLE)))
 
     def _ordering(self, queue: Draft, name: str, text: str, rules: dict[str, Any]) -> None:
         if not queue.leaf:
@@ -107,6 +109,8 @@ class LeafRules:
     def options(self) -> dict[str, Any]:
         """Return the rules that most leaves have, and those of the others by `levels`."""
         for rules in self._of.values():
+            key = "minimum_user_limit_percent"
+            rules[key] = int(rules[key])
             if not _allows(rules["user_limit_factor"]):
                 rules["user_limit_factor"] = LEAF_DEFAULTS["user_limit_factor"]
         leaves = [rules for queue, rules in self._of.items() if queue.leaf]
@@ -142,10 +146,10 @@ def of_user(rules: Mapping[str, Any], most: int | None) -> int | None:
 
     0: YARN accepts none at all.
     """
-    factor = float(rules["user_limit_factor"])
+    factor = Decimal(str(rules["user_limit_factor"]))
     if factor == _NO_LIMIT:
         return None
-    part = rules["minimum_user_limit_percent"] * max(0.0, factor) / 100
+    part = Decimal(str(rules["minimum_user_limit_percent"])) * max(Decimal(), factor) / WHOLE
     if most is None:
         return None if part else 0
     found = int(most * part)

@@ -53,9 +53,12 @@ class Shares:
                 share = _percentage(text, name)
                 self._part(queue, share)
                 origin = f"{name} = {text}" if text else f"{DEFAULT}: 0"
-                queue.put("guaranteed", percent(share), origin)
+                # Of a parent that has a weight, a percentage is one, too.
+                key = "guaranteed" if _guarantees(parent) else "weight"
+                value = percent(share) if key == "guaranteed" else _as_weight(share)
+                queue.put(key, value, origin)
                 if text is not None:
-                    self._made.converted(name, text, queue, "guaranteed")
+                    self._made.converted(name, text, queue, key)
         for queue in parent.queues.values():
             self.maximum(queue)
 
@@ -65,13 +68,15 @@ class Shares:
         """Convert a weight: a part of the ``rest``, in percent, that percentages leave."""
         weight = _weight(text, name)
         why = "" if weight else "a weight is above 0"
-        queue.put("weight", plain(weight) if weight else _LEAST_WEIGHT, f"{name} = {text}")
+        queue.put("weight", _as_weight(weight), f"{name} = {text}")
         self._made.converted(name, text, queue, "weight", why)
         if amounts:
             return
         share = rest * weight / weights if weights else Decimal()
         self._part(queue, share)
-        if rest != WHOLE:
+        if rest != WHOLE and queue.parent is not None and not _guarantees(queue.parent):
+            queue.put("weight", _as_weight(share), "what percentages leave, by weight")
+        elif rest != WHOLE:
             queue.put("guaranteed", percent(share), "what percentages leave, by weight")
 
     def _part(self, queue: Draft, share: Decimal) -> None:
@@ -138,7 +143,9 @@ class Shares:
     # -- created queues
 
     def of_template(self, leaf: Draft, copies: int) -> Decimal | None:
-        """Convert a template's capacity. Return its percentage of the parent, if it is one."""
+        """Convert a template's capacity. Return its percentage of the parent, if it is one; that
+        of a weight of 0 is 0.
+        """
         name, text = self._given.take(leaf, "capacity")
         if text is None:
             return None
@@ -148,9 +155,8 @@ class Shares:
         if text.endswith("w"):
             weight = _weight(text, name)
             why = "" if weight else "a weight is above 0"
-            value = plain(weight) if weight else _LEAST_WEIGHT
-            self._given.put(leaf, "weight", value, name, text, why)
-            return None
+            self._given.put(leaf, "weight", _as_weight(weight), name, text, why)
+            return None if weight else Decimal()
         share = number(text, name)
         self._put_fitting(leaf, "guaranteed", percent(share), name, text, copies)
         return share
@@ -189,6 +195,11 @@ def _fits(leaf: Draft, value: Any, copies: int) -> bool:
         sum(_of_size(each, own).get(kind, 0) for each in wanted) <= own.get(kind, 0)
         for kind in {kind for each in wanted for kind in _of_size(each, own)}
     )
+
+
+def _as_weight(found: Decimal) -> float:
+    """Return a weight, which is above 0 here."""
+    return plain(found) if found else _LEAST_WEIGHT
 
 
 def _any(value: Any) -> bool:

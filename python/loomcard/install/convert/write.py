@@ -11,7 +11,9 @@ from loomcard.install.convert.conversion import Conversion, Draft
 
 _FIRST: Final = ("version", "policy", "options")
 _COMMENT_MOST: Final = 200
-"""Characters of a comment; a longer value is cut."""
+"""Characters of a comment beside a key; a longer one is cut."""
+_VALUE_MOST: Final = 80
+"""Characters of a lost property's value; its reason and remedy are never cut."""
 
 
 def written(made: Conversion) -> str:
@@ -27,9 +29,8 @@ def _head(made: Conversion) -> Iterator[str]:
     )
     for outcome in made.outcomes:
         if outcome.became == "lost":
-            yield _short(
-                f"# lost: {outcome.name} = {outcome.value}: {outcome.why}; {outcome.remedy}"
-            )
+            said = _short(outcome.value, _VALUE_MOST)
+            yield _line(f"# lost: {outcome.name} = {said}: {outcome.why}; {outcome.remedy}")
     yield "version: 1"
 
 
@@ -62,6 +63,11 @@ def _flow(value: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _short(comment: str) -> str:
-    line = " ".join(comment.split())
-    return line if len(line) <= _COMMENT_MOST else f"{line[: _COMMENT_MOST - 3]}..."
+def _short(comment: str, most: int = _COMMENT_MOST) -> str:
+    line = _line(comment)
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def _line(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
