@@ -77,3 +77,23 @@ def test_minima_above_the_parents_maximum_are_lowered_in_proportion(tmp_path: Pa
     assert queue(made, "root.p.x")["guaranteed"] == {"memory_mb": 3428, "vcores": 4}
     assert queue(made, "root.p.y.z")["guaranteed"] == {"memory_mb": 4571, "vcores": 4}
     assert "lowered" in outcome(made, "root.p.x: minResources").why
+
+
+def test_the_largest_container_of_a_child_replaces_that_of_its_parent(tmp_path: Path) -> None:
+    largest = "<maxContainerAllocation>{} mb, {} vcores</maxContainerAllocation>"
+    made = fair(
+        tmp_path,
+        f'<queue name="p">{largest.format(1000, 2)}<queue name="x">{largest.format(4000, 2)}'
+        f'</queue><queue name="y">{largest.format(500, 1)}</queue><queue name="z"/></queue>'
+        f'<queue name="q">{largest.format(8, 8)}<queue name="r">{largest.format(4, 4)}</queue>'
+        "</queue>",
+    )
+
+    assert "maximum_allocation" not in queue(made, "root.p")
+    assert [queue(made, f"root.p.{name}")["maximum_allocation"]["memory_mb"] for name in "xyz"] == [
+        4000, 500, 1000,
+    ]  # fmt: skip
+    assert queue(made, "root.p")["auto_create"]["template"]["maximum_allocation"] == {
+        "memory_mb": 1000, "vcores": 2,
+    }  # fmt: skip
+    assert queue(made, "root.q")["maximum_allocation"] == {"memory_mb": 8, "vcores": 8}

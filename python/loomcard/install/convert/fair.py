@@ -104,6 +104,7 @@ class _Converter:
         self.least: dict[str, Amounts] = {}
         self.most: dict[str, Decimal] = {ROOT: Decimal(100)}
         """The maximum in percent of the cluster, where it is one percentage."""
+        self.largest: dict[Draft, Amounts] = {}
         self.rules: dict[str, str] = {}
         self.running_of_users: dict[str, int] = {}
         self.access = Access(made)
@@ -131,6 +132,7 @@ class _Converter:
         for queue in list(root.all()):
             self._queue(queue)
         fit_guarantees(self.made, self.least)
+        self._nearest_allocation(root)
         self._running()
         self._policy()
         self._rest()
@@ -332,9 +334,31 @@ class _Converter:
         amounts = self._amounts(fair_value(text, self._name_of(queue, "maxContainerAllocation")))
         if amounts and all(amounts.values()):
             self._put(queue, "maximum_allocation", amounts, "maxContainerAllocation", text)
+            self.largest[queue] = amounts
         else:
             self._lost(queue, "maxContainerAllocation", text, "it has no amounts above 0",
                        "state maximum_allocation in amounts")  # fmt: skip
+
+    def _nearest_allocation(self, queue: Draft, above: Draft | None = None) -> None:
+        """Take the largest container from a queue that has one below with a larger one, to write it
+        at the other queues there: FairScheduler reads the nearest, here the least of a path counts.
+        ``above``: the queue from which it was taken.
+        """
+        key, tag = "maximum_allocation", "maxContainerAllocation"
+        source = queue if queue in self.largest else above
+        own = self.largest[source] if source is not None else {}
+        below = [self.largest[each] for each in queue.all() if each in self.largest]
+        taken: Draft | None = None
+        if any(other.get(kind, most + 1) > most for other in below for kind, most in own.items()):
+            taken = source
+            queue.keys.pop(key, None)
+            if "auto_create" in queue.keys:
+                template = queue.keys["auto_create"].setdefault("template", {})
+                queue.keys["auto_create"]["template"] = {key: own} | template
+        elif source is not None and source is not queue:
+            queue.put(key, own, f"{tag} of {source.path}")
+        for child in queue.queues.values():
+            self._nearest_allocation(child, taken)
 
     def _child_maximum(self, queue: Draft, text: str | None) -> None:
         """Limit what is created below a queue: by its maxChildResources, or as all queues."""
@@ -358,7 +382,8 @@ class _Converter:
         else:
             maximum, why = self._amounts(value), self._size(value)
             if maximum is None:
-                self._lost(queue, tag, text, "a percentage of the cluster needs its size here",
+                what = f"{tag} of created queues" if tag in self.defaults else tag
+                self._lost(queue, what, text, "a percentage of the cluster needs its size here",
                            "give --rm URL, or state maximum in the template")  # fmt: skip
                 return
         if maximum is not None:
