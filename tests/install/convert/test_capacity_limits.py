@@ -293,6 +293,20 @@ def test_what_a_label_that_a_queue_may_not_use_has_is_left_out(tmp_path: Path) -
     assert outcome(made, "ssd.capacity").became == "no effect"
 
 
+@pytest.mark.parametrize(("labels", "stated"), [(" ", ""), ("gpu", ""), ("gpu,ssd", None)])
+def test_a_default_label_holds_below_only_with_all_labels_of_the_parent(
+    tmp_path: Path, labels: str, stated: str | None
+) -> None:
+    made = capacity(
+        tmp_path,
+        TWO | {"root.a.accessible-node-labels": "gpu,ssd", "root.a.queues": "x",
+               "root.a.default-node-label-expression": "gpu", "root.a.x.capacity": "100",
+               "root.a.x.accessible-node-labels": labels},
+    )  # fmt: skip
+
+    assert queue(made, "root.a.x").get("default_label") == stated
+
+
 def test_a_priority_below_0_and_running_applications_below_0_become_0(tmp_path: Path) -> None:
     made = capacity(
         tmp_path,

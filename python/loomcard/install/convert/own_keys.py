@@ -60,6 +60,10 @@ def convert_labels(given: Properties, queue: Draft, copies: int = 0) -> None:
     name, text = given.take(queue, "default-node-label-expression")
     if text is not None:
         given.put(queue, "default_label", text, name, text)
+    elif _loses_default_label(queue):
+        queue.put(
+            "default_label", "", "not the parent's, all of whose labels it would have to have"
+        )
     start = f"{PREFIX}{queue.path}.accessible-node-labels."
     for name in [each for each in given.left if each.startswith(start)]:
         label, _, key = name.removeprefix(start).rpartition(".")
@@ -114,6 +118,25 @@ def _of_label(
     given.put(queue, ours, known | {label: percent(share)}, name, text)
     if before is not None:
         queue.origins[ours] = f"{before}, {name} = {text}"
+
+
+def _default_label(queue: Draft) -> str:
+    """Return the default label that a queue would have from the queues above."""
+    above = queue.parent
+    while above is not None and "default_label" not in above.keys:
+        above = above.parent
+    return above.keys["default_label"] if above is not None else ""
+
+
+def _loses_default_label(queue: Draft) -> bool:
+    """Whether YARN hands no default label down: a queue's own list lacks a label of its parent."""
+    if "labels" not in queue.keys or "default_label" in queue.keys or not _default_label(queue):
+        return False
+    above = queue.parent
+    while above is not None and "labels" not in above.keys:
+        above = above.parent
+    parents = ["*"] if above is None else above.keys["labels"]
+    return not set(parents) <= set(queue.keys["labels"])
 
 
 def _may_use(queue: Draft, label: str) -> bool:
