@@ -97,3 +97,13 @@ def test_the_largest_container_of_a_child_replaces_that_of_its_parent(tmp_path: 
         "memory_mb": 1000, "vcores": 2,
     }  # fmt: skip
     assert queue(made, "root.q")["maximum_allocation"] == {"memory_mb": 8, "vcores": 8}
+
+
+def test_a_limit_below_zero_lets_nothing_run(tmp_path):
+    """FairScheduler compares with it; here a limit is at least 0."""
+    made = fair(
+        tmp_path,
+        "<queue name='a'><maxRunningApps>-1</maxRunningApps></queue>"
+        "<userMaxAppsDefault>-1</userMaxAppsDefault>",
+    )
+    assert queue(made, "root.a")["maximum_running_applications"] == 0

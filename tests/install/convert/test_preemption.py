@@ -75,3 +75,13 @@ def test_that_the_threshold_becomes_1_is_said_unless_the_file_states_it(tmp_path
 
     assert "becomes 1" in outcome(made, "defaultFairSharePreemptionTimeout").why
     assert "becomes 1" not in outcome(other, "defaultFairSharePreemptionTimeout").why
+
+
+@pytest.mark.parametrize("tag", ["fairSharePreemptionTimeout", "allowPreemptionFrom"])
+def test_what_belongs_to_preemption_has_no_effect_while_it_is_off(tag, tmp_path):
+    """Its remedy would switch preemption on."""
+    made = fair(tmp_path, f"<queue name='a'><{tag}>5</{tag}></queue>")
+    assert outcome(made, tag).became == "no effect"
+    (tmp_path / "on").mkdir()
+    made = fair(tmp_path / "on", f"<queue name='a'><{tag}>5</{tag}></queue>", site=SITE)
+    assert outcome(made, tag).became == "lost"

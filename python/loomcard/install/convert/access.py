@@ -76,8 +76,10 @@ class Access:
         self, queue: Draft, key: str, was: frozenset[str], stated: tuple[str, str]
     ) -> None:
         if was == EVERYONE and _members(stated[1]) != EVERYONE:
+            root = "root's acl_administer_queue lets everyone in, who may then submit"
+            above = "YARN adds the parents' lists, and one of them lets everyone in"
             self._made.lost(
-                *stated, "YARN adds the parents' lists, and one of them lets everyone in",
+                *stated, root if queue.parent is None else above,
                 f"if it is to hold, state {key} of {queue.path}: here it replaces the parent's",
             )  # fmt: skip
         else:

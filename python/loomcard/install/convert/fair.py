@@ -29,7 +29,7 @@ from loomcard.install.convert.conversion import (
 )
 from loomcard.install.convert.fair_guarantees import fit_guarantees
 from loomcard.install.convert.placement import fair_placement
-from loomcard.install.convert.preemption import fair_preemption
+from loomcard.install.convert.preemption import OFF, fair_preemption, preempts_fairly
 
 _AM_SHARE: Final = Decimal("0.5")
 """FairScheduler's default of queueMaxAMShareDefault."""
@@ -52,14 +52,14 @@ _EXEMPT: Final = (
     "no queue is exempt, and all queues wait for one time",
     "choose preempt_after_ms for the queue that needs it soonest",
 )
-_LOST |= dict.fromkeys(
+_OF_PREEMPTION: Final = dict.fromkeys(
     ("minSharePreemptionTimeout", "fairSharePreemptionTimeout", "allowPreemptionFrom"),
     _EXEMPT,
-)
-_LOST |= dict.fromkeys(
+) | dict.fromkeys(
     ("fairSharePreemptionThreshold", "defaultFairSharePreemptionThreshold"),
     ("the whole fair share is taken back: the threshold is 1", "raise preempt_after_ms to wait"),
 )
+_LOST |= _OF_PREEMPTION
 _SETTINGS: Final = {
     "sizebasedweight": ("an application's weight is 1", "choose srtf or tetris for job sizes"),
     "locality.threshold.node": (
@@ -97,6 +97,7 @@ class _Converter:
     ) -> None:
         self.whole = whole
         self.settings = settings
+        self.preempts = preempts_fairly(settings)
         self.made = made
         self.stated: dict[str, dict[str, str]] = {}
         """By path, what the file says of a queue."""
@@ -182,7 +183,7 @@ class _Converter:
         self._least(queue, stated.pop("minResources", None))
         text = stated.pop("weight", None)
         if text is not None:
-            weight = number(text, f"weight of {queue.path}")
+            weight = number(text, self._name_of(queue, "weight"))
             if weight == 1:
                 self.made.idle(self._name_of(queue, "weight"), text, "every queue's weight is 1")
             elif weight > 0:
@@ -193,15 +194,17 @@ class _Converter:
         self._rule(queue, stated)
         text = stated.pop("maxRunningApps", None)
         if text is not None:
-            limit = int(number(text, self._name_of(queue, "maxRunningApps")))
+            limit = max(0, int(number(text, self._name_of(queue, "maxRunningApps"))))
             self._put(queue, RUNNING, limit, "maxRunningApps", text)
         self._masters(queue, stated.pop("maxAMShare", None))
         self._largest(queue, stated.pop("maxContainerAllocation", None))
         self._child_maximum(queue, stated.pop("maxChildResources", None))
         self._access(queue, stated)
         for tag, text in stated.items():
-            why, remedy = _why_lost(tag)
-            self._lost(queue, tag, text, why, remedy)
+            if tag in _OF_PREEMPTION and not self.preempts:
+                self.made.idle(self._name_of(queue, tag), text, OFF)
+            else:
+                self._lost(queue, tag, text, *_why_lost(tag))
 
     def _name_of(self, queue: Draft, tag: str) -> str:
         return f"{queue.path}: {tag}"
@@ -408,11 +411,11 @@ class _Converter:
         root = self.made.root
         tag = "queueMaxAppsDefault"
         if (text := self.defaults.pop(tag, None)) is not None:
-            root.limit_running(int(number(text, tag)), f"{tag} = {text}")
+            root.limit_running(max(0, int(number(text, tag))), f"{tag} = {text}")
             self.made.converted(tag, text, root, f"{RUNNING} of the queues without one")
         tag = "userMaxAppsDefault"
         if (text := self.defaults.pop(tag, None)) is not None:
-            self.running_of_users["*"] = int(number(text, tag))
+            self.running_of_users["*"] = max(0, int(number(text, tag)))
             self.made.converted(tag, text, root, f"{RUNNING}_per_user")
         if self.running_of_users:
             origin = "maxRunningApps of the users, and userMaxAppsDefault"
@@ -449,7 +452,7 @@ class _Converter:
         for each in element:
             tag, text = f"user {name}: {each.tag}", _text(each)
             if each.tag == "maxRunningApps":
-                self.running_of_users[name] = int(number(text, tag))
+                self.running_of_users[name] = max(0, int(number(text, tag)))
                 self.made.converted(tag, text, self.made.root, f"{RUNNING}_per_user")
             else:
                 self.made.lost(tag, text, *_why_lost(each.tag))
@@ -468,6 +471,8 @@ class _Converter:
                 self.made.converted(tag, text, root, f"{key} of the queues without one")
             elif tag == "defaultFairSharePreemptionThreshold" and number(text, tag) == 1:
                 self.made.idle(tag, text, "the whole fair share is taken back")
+            elif tag in _OF_PREEMPTION and not self.preempts:
+                self.made.idle(tag, text, OFF)
             else:
                 why, remedy = _why_lost(tag)
                 self.made.lost(tag, text, why, remedy)

@@ -20,6 +20,7 @@ _VALUES: Final = {
 """By property: the option, and YARN's default."""
 _INSIDE: Final = f"{_CAPACITY}.intra-queue-preemption"
 _FAIR: Final = "yarn.scheduler.fair"
+OFF: Final = f"{_FAIR}.preemption is off: nothing is preempted"
 _MINIMUM_WAIT: Final = "defaultMinSharePreemptionTimeout"
 _FAIR_WAITS: Final = ("defaultFairSharePreemptionTimeout", "fairSharePreemptionTimeout")
 
@@ -46,8 +47,10 @@ def capacity_preemption(made: Conversion, left: dict[str, str]) -> dict[str, Any
             made.idle(name, text, why_off)
     options |= _inside(made, left, on)
     if not on:
-        for name in [each for each in left if each.startswith(f"{_CAPACITY}.")]:
-            made.idle(name, left.pop(name), why_off)
+        exempt = "disable_preemption"
+        for name in list(left):
+            if name.startswith(f"{_CAPACITY}.") or name.endswith(exempt):
+                made.idle(name, left.pop(name), why_off)
     return options
 
 
@@ -91,6 +94,11 @@ def _inside(made: Conversion, left: dict[str, str], on: bool) -> dict[str, Any]:
     return {"preempt_within": _WITHIN.get((order or "").strip(), "user_limit")} if within else {}
 
 
+def preempts_fairly(settings: dict[str, str]) -> bool:
+    """Return whether FairScheduler's properties switch its preemption on."""
+    return settings.get(f"{_FAIR}.preemption", "").strip().lower() == "true"
+
+
 def fair_preemption(
     made: Conversion, settings: dict[str, str], defaults: dict[str, str]
 ) -> dict[str, Any]:
@@ -98,9 +106,7 @@ def fair_preemption(
 
     ``settings`` are its properties of yarn-site.xml, ``defaults`` the outer elements of the file.
     """
-    switch = settings.pop(f"{_FAIR}.preemption", None)
-    on = switch is not None and switch.strip().lower() == "true"
-    off = f"{_FAIR}.preemption is off: nothing is preempted"
+    on, switch = preempts_fairly(settings), settings.pop(f"{_FAIR}.preemption", None)
     for tag in [each for each in defaults if each == _MINIMUM_WAIT]:
         text = defaults.pop(tag)
         if on:
@@ -109,13 +115,13 @@ def fair_preemption(
                 "state preempt_after_ms, for fair shares",
             )  # fmt: skip
         else:
-            made.idle(tag, text, off)
+            made.idle(tag, text, OFF)
     stated = [each for each in defaults if each in _FAIR_WAITS]
     wait_ms: int | None = None
     for tag in stated:
         text = defaults.pop(tag)
         if not on:
-            made.idle(tag, text, off)
+            made.idle(tag, text, OFF)
         elif tag != stated[-1]:
             made.idle(tag, text, f"{stated[-1]} goes before it")
         else:
