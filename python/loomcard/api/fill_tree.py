@@ -163,8 +163,8 @@ class _Tree(Chooser):
         """Return the next queue that gets a turn although nothing more fits."""
         if self._last is None:
             below = ((level, c) for q, level in self._levels.items() for c in q.children)
-            own = [c for level, c in below if c.policy is not None and c in level.entries]
-            self._last = last_turns(self._view, own) if own else []
+            own = (c for level, c in below if c.policy is not None and c in level.entries)
+            self._last = last_turns(self._view, own)
             self._last.reverse()
         return self._last.pop() if self._last else None
 

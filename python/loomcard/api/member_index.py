@@ -18,6 +18,9 @@ Order = Callable[[Any], Any]
 """A function from a member to its sort key, which must compare with the other members' keys."""
 
 
+Heaps = dict[Shape | None, LazyHeap]
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MemberIndex:
     """The members of one queue in the order of one policy, kept from round to round.
@@ -35,12 +38,12 @@ class MemberIndex:
         self.guarantees_first = guarantees_first
         self.stale: dict[Member, None] = {}
         self.entries: dict[Member, Entry] = {}
-        self.heaps: dict[Shape | None, LazyHeap] = {}
-        self.masters: dict[Shape | None, LazyHeap] = {}  # of applications that ask for their AM
+        # By shape: of tasks and queues, and of applications that ask for their AM.
+        self._heaps: tuple[Heaps, Heaps] = {}, {}
         self.capacity_version = -1
         self.unreported: dict[Member, None] = {}  # changed, and no reason given yet
         self._at: Shape | None = None  # the heap in which the top was found
-        self._at_master = False  # it is one of ``masters``
+        self._at_master = False  # it is one of AMs
         # Heaps of which a limit of the leaf forbids everything in this call.
         self._closed: tuple[set[Any], set[Any]] = set(), set()
         self.limited: dict[Member, None] = {}  # in heaps that were closed for a new reason
@@ -59,13 +62,14 @@ class MemberIndex:
             self.capacity_version = version
             changed = members_of(self.queue)
             self.entries.clear()
-            self.heaps.clear()
-            self.masters.clear()
+            for heaps in self._heaps:
+                heaps.clear()
         else:
             changed = list(self.stale)
-            if len(self.heaps) + len(self.masters) > 2 * SHAPES_KEPT:
-                self.heaps = {shape: heap for shape, heap in self.heaps.items() if heap}
-                self.masters = {shape: heap for shape, heap in self.masters.items() if heap}
+            if sum(map(len, self._heaps)) > 2 * SHAPES_KEPT:
+                for heaps in self._heaps:
+                    for shape in [shape for shape, heap in heaps.items() if not heap]:
+                        del heaps[shape]
         for member in changed:
             self.rekey(order, member)
         if changed:
@@ -91,8 +95,14 @@ class MemberIndex:
         self.entries[member] = entry
         return entry
 
+    @property
+    def known_shapes(self) -> Iterable[Shape | None]:
+        """The shapes that members demand, or did lately; None for child queues."""
+        tasks, masters = self._heaps
+        return tasks.keys() | masters.keys()
+
     def _push(self, shape: Shape | None, entry: Entry) -> None:
-        heaps = self.masters if asks_for_master(entry[4]) else self.heaps
+        heaps = self._heaps[asks_for_master(entry[4])]
         heap = heaps.get(shape)
         if heap is None:
             heap = heaps[shape] = LazyHeap(self.entries)
@@ -101,27 +111,21 @@ class MemberIndex:
     def top(self, full: Container[Any] = ()) -> Member | None:
         """The first member that demands a shape not in ``full``; None if no member does."""
         best: Entry = None
-        tasks, masters = self._closed
-        for shape, heap in self.heaps.items():
-            if shape in full or shape in tasks:
-                continue
-            entry = heap.top()
-            if entry is not None and (best is None or entry < best):
-                best = entry
-                self._at, self._at_master = shape, False
-        for shape, heap in self.masters.items():
-            if shape in full or shape in masters:
-                continue
-            entry = heap.top()
-            if entry is not None and (best is None or entry < best):
-                best = entry
-                self._at, self._at_master = shape, True
+        for master in (False, True):
+            closed = self._closed[master]
+            for shape, heap in self._heaps[master].items():
+                if shape in full or shape in closed:
+                    continue
+                entry = heap.top()
+                if entry is not None and (best is None or entry < best):
+                    best = entry
+                    self._at, self._at_master = shape, master
         return None if best is None else best[4]
 
     def served(self, order: Order, member: Member) -> None:
         """Give the top its new place, after it got something."""
         self.stale.pop(member, None)
-        heap = (self.masters if self._at_master else self.heaps)[self._at]
+        heap = self._heaps[self._at_master][self._at]
         if member.pending_count > 0 and only_shape_of(member) == self._at:
             heap.replace_top(self._entry(order, member))
             return
@@ -130,7 +134,7 @@ class MemberIndex:
 
     def take_top(self) -> list[tuple[Shape | None, Entry]]:
         """Remove the top from every heap in which it is first; ``restore`` puts it back."""
-        heaps = self.masters if self._at_master else self.heaps
+        heaps = self._heaps[self._at_master]
         top = heaps[self._at].top()
         found = []
         for shape, heap in heaps.items():
@@ -153,7 +157,7 @@ class MemberIndex:
         if not self.queue.leaf or shape is None or not forbids_all(self.queue, shape[0], master):
             return False
         self._closed[master].add(shape)
-        heap = (self.masters if master else self.heaps)[shape]
+        heap = self._heaps[master][shape]
         top: Any = heap.top()
         if report and self._view is not None and top is not None:
             now_ms = self._view.now_ms

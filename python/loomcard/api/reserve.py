@@ -8,7 +8,7 @@ the node that is likely to have enough soonest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from loomcard.api.pending_plan import RULE_MS
@@ -103,17 +103,24 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: Chooser) -> 
     index.reopen()
 
 
-def last_turns(view: ClusterView, children: Sequence[Queue]) -> list[Queue]:
+def last_turns(view: ClusterView, children: Iterable[Queue]) -> list[Queue]:
     """Of the child queues with a policy of their own, return those that get a turn although nothing
     more fits: all for which room is reserved and, while a shape is passed over for
     ``RESERVE_AFTER_MS``, ``LAST_TURNS`` of the others, in rotation by round.
     """
-    state = view._state
+    rest = iter(children)
+    child = next(rest, None)
+    if child is None:
+        return []
+    state, passed = view._state, view._pending.passed_over(RESERVE_AFTER_MS)
+    if not passed and not state.reservations:
+        return []  # as in most rounds: the others are not looked at
+    children = [child, *rest]
     above: dict[Queue | None, None] = {}
     for reservation in state.reservations:
         above.update(dict.fromkeys(queues_above(reservation.ask.application.queue)))
     found = [child for child in children if child in above]
-    if view._pending.passed_over(RESERVE_AFTER_MS):
+    if passed:
         others = [child for child in children if child not in above]
         first = view.version * LAST_TURNS % max(1, len(others))
         found += [*others[first:], *others[:first]][:LAST_TURNS]

@@ -34,8 +34,7 @@ class ExhaustedShapes:
 
     def everything(self) -> bool:
         """Whether no outstanding ask fits anywhere any more."""
-        shapes, known = self._state.shapes, self._shapes
-        return len(known) >= len(shapes) and all(shape in known for shape in shapes)
+        return self._state.wants_only(self._shapes)
 
     def add(self, shape: Shape) -> None:
         """Add a shape that was found to fit nowhere. At the first such shape, look at all shapes,

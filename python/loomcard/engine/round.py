@@ -369,18 +369,13 @@ class PolicyTree:
         rests = f"Its queue is served first in, first out for {rest_ms} ms, then it is tried again."
         return instance.queue.number, message, f"{error_text.trace()}{rests}"
 
-    def _all_exhausted(self) -> bool:
-        """Whether every outstanding ask is of a shape that fits nowhere any more."""
-        shapes, exhausted = self.mirror.state.shapes, self._pending.exhausted
-        return len(exhausted) >= len(shapes) and all(shape in exhausted for shape in shapes)
-
     def _turns(self, parent: Instance) -> Callable[[Queue, int, Resource | None], TurnResult]:
         def turn(child: Queue, count: int, limit: Resource | None) -> TurnResult:
             before = tuple(child.used)
             instance = self.instances.get(child.number)
             if instance is None or instance.faulty or instance.cut or child.pending_count <= 0:
                 return TurnResult(0, NOTHING, before, before)
-            if instance.exhausted and self._all_exhausted():
+            if instance.exhausted and self.mirror.state.wants_only(self._pending.exhausted):
                 # its own answer would be the same, if it were called again
                 return TurnResult(0, NO_FIT, before, before)
             allowance = Allowance(count, limit, parent.view._allowance)

@@ -71,16 +71,26 @@ def forbids_all(leaf: Queue, size: Resource, is_am: bool) -> bool:
     """Whether a limit forbids every application of a leaf queue one more container of ``size``,
     whoever its user is.
     """
+    if at_maximum(leaf, size):
+        return True
+    if not is_am:
+        return False
+    full = any(q.running is not None and q.running.is_full for q in leaf.running_limited)
+    return full or _at_am_limit(leaf, size)
+
+
+def at_maximum(leaf: Queue, size: Resource) -> bool:
+    """Whether the maximum of a leaf queue, or of one above it, forbids one more container."""
     for queue in leaf.capped:
         assert queue.maximum is not None
         if not room_for(size, queue.used, queue.maximum):
             return True
-    if not is_am:
-        return False
-    masters = leaf.am_limit if any(leaf.am_used) else None
-    if masters is not None and not room_for(size, leaf.am_used, masters):
-        return True
-    return any(q.running is not None and q.running.is_full for q in leaf.running_limited)
+    return False
+
+
+def _at_am_limit(leaf: Queue, size: Resource) -> bool:
+    limit = leaf.am_limit if any(leaf.am_used) else None  # the first AM is always allowed
+    return limit is not None and not room_for(size, leaf.am_used, limit)
 
 
 def own_limit(leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
@@ -94,8 +104,7 @@ def own_limit(leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | N
             return Reason.USER_LIMIT
     if not is_am:
         return None
-    masters = leaf.am_limit if any(leaf.am_used) else None  # the first AM is always allowed
-    if masters is not None and not room_for(size, leaf.am_used, masters):
+    if _at_am_limit(leaf, size):
         return Reason.AM_LIMIT
     full = any(q.running is not None and q.running.forbids(user) for q in leaf.running_limited)
     return Reason.RUNNING_LIMIT if full else None

@@ -14,13 +14,13 @@ from typing import Any
 from loomcard.model import tallies
 from loomcard.model.fit_index import FitIndexes, Shape
 from loomcard.model.label_limits import LabelLimits
-from loomcard.model.limits import build_tree, own_limit, resolve
+from loomcard.model.limits import at_maximum, build_tree, own_limit, resolve
 from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container, Member, Node
 from loomcard.model.partitions import Partitions, Stage
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.reservations import Reservations, fits_reserved
-from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
+from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.rule_waits import RuleWaits
 from loomcard.model.shape_waits import ShapeWaits
 
@@ -367,6 +367,10 @@ class ClusterState:
         self.fit_indexes.shared = self.partitions.shared if stage is Stage.LENT else {}
         self.fit_indexes.lender = lender
 
+    def wants_only(self, shapes: set[Shape]) -> bool:
+        """Whether every outstanding ask is of one of these shapes."""
+        return len(shapes) >= len(self.shapes) and all(shape in shapes for shape in self.shapes)
+
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
         """The first reason why one container of ``ask`` may not go to ``node`` now, or None."""
         if self.nodes.get(node.number) is not node:
@@ -394,10 +398,8 @@ class ClusterState:
         labels = self.label_limits
         if labels.active and (reason := labels.forbids(self, ask, self.partitions.lending)):
             return reason
-        for queue in leaf.capped:
-            assert queue.maximum is not None
-            if not room_for(size, queue.used, queue.maximum):
-                return Reason.QUEUE_MAX
+        if leaf.capped and at_maximum(leaf, size):
+            return Reason.QUEUE_MAX
         if (leaf.user_limit is not None or ask.is_am) and (
             reason := self.limited_in(leaf, app.user, size, ask.is_am)
         ):

@@ -261,10 +261,16 @@ class PartitionTrees:
         """Return whether a queue has its own policy."""
         return queue.policy is not None and queue is not self._scope
 
-    @property
-    def deciding(self) -> list[Queue]:
-        """The queues that are leaves and have their own policy."""
-        return [queue for queue in self._inside if self.decides_itself(queue)]
+    def wanting(self) -> Iterator[Queue]:
+        """Yield the queues that are leaves, have their own policy, and want something."""
+        for queue in self._inside:
+            if self.decides_itself(queue) and self.wanted_by(queue):
+                yield queue
+
+    def wanted_by(self, queue: Queue) -> list[tuple[Partition, paper.Node]]:
+        """Return where a queue that is a leaf wants something: partitions and its leaves there."""
+        leaves = ((each, each.leaves.get(queue)) for each in self.partitions.values())
+        return [(each, leaf) for each, leaf in leaves if leaf is not None and leaf.wanted]
 
     def resized(self, app: Application) -> None:
         """Count what an application uses by label again: containers may have been resized."""

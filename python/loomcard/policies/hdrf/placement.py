@@ -109,21 +109,12 @@ class Leaves(Chooser):
         """Offer queues with their own policy of which nothing fits on any server, not even in its
         headroom: one may have reserved room, or want some.
         """
-        own = self.trees.deciding
-        leaves = [
-            (partition, leaf)
-            for partition in self.trees.partitions.values() if own
-            for queue in own
-            if (leaf := partition.leaves.get(queue)) is not None and leaf.wanted
-        ]  # fmt: skip
-        wanted = dict[Queue, list[tuple[Partition, paper.Node]]]()
-        for partition, leaf in leaves:
-            wanted.setdefault(leaf.member, []).append((partition, leaf))
         view = self.plan.view
-        for queue in last_turns(view, list(wanted)) if wanted else ():
-            wants = [want for _, leaf in wanted[queue] for want in leaf.wanted]
+        for queue in last_turns(view, self.trees.wanting()):
+            wanted = self.trees.wanted_by(queue)
+            wants = [want for _, leaf in wanted for want in leaf.wanted]
             if all(view.first_fit(*want) is None for want in wants):
-                partition, leaf = wanted[queue][0]
+                partition, leaf = wanted[0]
                 self._begin(leaf, partition.look())
                 yield queue
 
@@ -145,7 +136,7 @@ class Leaves(Chooser):
             view, fitting = self.plan.view, self._fitting or ()
             line = self._line = view.cache(member, lambda: MemberIndex(member).attach(view))
             line.refresh(view.capacity_version, by_submission)
-            full = {s for s in (*line.heaps, *line.masters) if s not in fitting}
+            full = {shape for shape in line.known_shapes if shape not in fitting}
             while not self._got and (app := line.top(full)) is not None:
                 yield from self._asks(partition, app)  # type: ignore[arg-type]
                 if not self._got and not line.close(report=False):
